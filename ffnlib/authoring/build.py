@@ -1,0 +1,186 @@
+"""solutions/ -> notebooks/: the learner's lessons, built from the solved ones and kept identical to them."""
+
+import sys
+from pathlib import Path
+
+from ffnlib.authoring import claims, outputs
+from ffnlib.authoring.code_rules import answer_name
+from ffnlib.authoring.lint import lint, located
+from ffnlib.authoring.notebook import NotebookError, canonical, dumps, exercise_of, new_cell, read, role, title, write
+from ffnlib.authoring.regions import without_solutions
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def add_arguments(parser):
+    """Describe the options of `python3 -m ffnlib build`."""
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when notebooks/ is not up to date")
+    parser.add_argument(
+        "--execute",
+        nargs="*",
+        metavar="LESSON",
+        help="first run these solved lessons (all when none is named) and store their outputs",
+    )
+
+
+def main(args, root=ROOT, points=None):
+    """Carry out `python3 -m ffnlib build`; return 0 when all is well and 1 when there is something to mend."""
+    points = points_of_every_exercise() if points is None else points
+    try:
+        problems = []
+        if getattr(args, "execute", None) is not None:
+            from ffnlib.authoring.execute import execute_lessons
+
+            problems = execute_lessons(root, args.execute)
+        problems = problems or (check(root, points) if args.check else build(root, points))
+    except NotebookError as problem:
+        problems = [problem]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+def points_of_every_exercise():
+    """Return {lesson: {exercise id: points}} for the whole course."""
+    from ffnlib.examination.lessons import CATALOGUE, exercise
+
+    return {lesson: {name: exercise(name).points for name in ids} for lesson, ids in CATALOGUE.items()}
+
+
+def build(root, points):
+    """Put solutions/ into canonical form and write notebooks/ from it; return the problems that forbid it."""
+    problems, solved = load(root, points)
+    if problems:
+        return problems
+    for file, notebook in solved.items():
+        write(file, notebook)
+        write(root / "notebooks" / file.name, learner_notebook(notebook))
+        for note in outputs.long_texts(notebook):
+            print(f"note: {shown(root, file)}: {note}")
+    for stray in strays(root, solved):
+        stray.unlink()
+        print(f"removed {shown(root, stray)}: it has no source in solutions/")
+    print(f"built {len(solved)} lessons into notebooks/")
+    return []
+
+
+def check(root, points):
+    """Return what is wrong with solutions/ and what in notebooks/ differs from it; write nothing."""
+    problems, solved = load(root, points)
+    for file, notebook in solved.items():
+        problems += difference(root, file, notebook)
+        problems += outputs.problems(notebook, shown(root, file))
+        if not any(problem.file == shown(root, file) for problem in problems):
+            problems += difference(root, root / "notebooks" / file.name, learner_notebook(notebook))
+    for stray in strays(root, solved):
+        problems.append(located(shown(root, stray), [], None, 0, "no source in solutions/; delete it or build again"))
+    return problems
+
+
+def load(root, points):
+    """Return (problems, {file: solved notebook}) with links and nbgrader's metadata as they should be."""
+    solved = {file: canonical(read(file)) for file in lesson_files(root)}
+    known = [claim.id for claim in claims.load()]
+    problems = []
+    for file, notebook in solved.items():
+        exercises = points.get(file.stem)
+        if exercises is None:
+            message = f"{file.stem} is not in ffnlib/examination/lessons; add it to the CATALOGUE there"
+            problems.append(located(shown(root, file), [], None, 0, message))
+        problems += lint(notebook, shown(root, file), exercises or (), known)
+        link_neighbours(notebook, file, solved)
+        for cell in notebook["cells"]:
+            mark_for_nbgrader(cell, exercises or {})
+    return problems, solved
+
+
+def lesson_files(root):
+    """Return the solved lessons in order.
+
+    Raises: NotebookError when there is none.
+    """
+    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
+    if not files:
+        raise NotebookError(f"{root / 'solutions'}: no lesson NN_name.ipynb here; write one before building")
+    return files
+
+
+def strays(root, solved):
+    """Return the learner notebooks that no solved lesson stands behind."""
+    names = {file.name for file in solved}
+    return [file for file in sorted((root / "notebooks").glob("*.ipynb")) if file.name not in names]
+
+
+def shown(root, file):
+    """Return a path as an author types it."""
+    return file.relative_to(root).as_posix()
+
+
+def link_neighbours(notebook, file, solved):
+    """Write the links to the lessons before and after into the links cell, the last one unless it stands elsewhere."""
+    files = list(solved)
+    index = files.index(file)
+    neighbours = [("Previous", files[index - 1])] if index else []
+    neighbours += [("Next", each) for each in files[index + 1 : index + 2]]
+    text = " | ".join(f"[{word}: {title(solved[each])}]({each.name})" for word, each in neighbours)
+    cell = next((cell for cell in notebook["cells"] if role(cell) == "links"), None)
+    if cell is None and text:
+        cell = new_cell("markdown", "links", role="links")
+        notebook["cells"].append(cell)
+    if cell is not None:
+        cell["source"] = text or "This is the only lesson so far."
+
+
+def mark_for_nbgrader(cell, points):
+    """Give answer and check cells nbgrader's metadata, schema version 3, and take it from all others."""
+    exercise, metadata = exercise_of(cell), cell["metadata"]
+    for key in ("nbgrader", "deletable", "editable"):
+        metadata.pop(key, None)
+    if exercise not in points or role(cell) not in ("answer", "check"):
+        return
+    answer = role(cell) == "answer"
+    metadata["deletable"] = False
+    metadata["nbgrader"] = {
+        "schema_version": 3,
+        "grade_id": exercise if answer else f"{exercise}_check",
+        "solution": answer,
+        "grade": not answer,
+        "locked": not answer,
+        "task": False,
+    }
+    if not answer:
+        metadata["editable"] = False
+        metadata["nbgrader"]["points"] = points[exercise]
+
+
+def learner_notebook(solved):
+    """Return what a learner opens: no solutions, no solution-only cells, no outputs."""
+    cells = []
+    for cell in solved["cells"]:
+        if role(cell) == "solution-only":
+            continue
+        cell = dict(cell)
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": None, "outputs": []}
+        if role(cell) == "answer":
+            cell["source"] = without_solutions(cell["source"], answer_name(solved["cells"], exercise_of(cell)))
+        cells.append(cell)
+    return canonical({"cells": cells, "metadata": solved["metadata"]})
+
+
+def difference(root, file, wanted):
+    """Return the Problem that names the first cell in which `file` is not what `build` would write, if any."""
+    remedy = "run `python3 -m ffnlib build`"
+    if not file.exists():
+        return [located(shown(root, file), [], None, 0, f"the file is missing; {remedy}")]
+    if file.read_bytes() == dumps(wanted).encode("utf-8"):
+        return []
+    found = read(file)["cells"]
+    for have, want in zip(found, wanted["cells"], strict=False):
+        if have != want:
+            keys = [key for key in sorted(have.keys() | want.keys()) if have.get(key) != want.get(key)]
+            return [located(shown(root, file), found, have, 0, f"not up to date in {', '.join(keys)}; {remedy}")]
+    if len(found) != len(wanted["cells"]):
+        message = f"{len(found)} cells where {len(wanted['cells'])} are due; {remedy}"
+        return [located(shown(root, file), found, None, 0, message)]
+    return [located(shown(root, file), found, None, 0, f"not in canonical form outside its cells; {remedy}")]

@@ -1,0 +1,123 @@
+"""What the code of a cell may do: regions, check calls, names. A rule yields (cell, line, message)."""
+
+import ast
+import re
+
+from ffnlib.authoring.names import bound, used
+from ffnlib.authoring.notebook import exercise_of, role
+from ffnlib.authoring.regions import BEGIN, END, RegionError, regions, without_solutions
+
+
+def syntax_error(source):
+    """Return the SyntaxError of a cell, or None when it is plain Python."""
+    try:
+        ast.parse(source)
+    except SyntaxError as problem:
+        return problem
+    return None
+
+
+def cells_are_plain_python(lesson):
+    """Magics and shell lines run differently on other machines, so there are none."""
+    for cell in lesson.code:
+        problem = syntax_error(cell["source"])
+        if problem:
+            yield cell, problem.lineno or 1, f"not plain Python ({problem.msg}); write it without %magics and !commands"
+
+
+def regions_hide_solutions(lesson):
+    """Answer cells, and no others, hold regions, and without them still are Python."""
+    for cell in lesson.code:
+        try:
+            found = regions(cell["source"])
+            if found and role(cell) != "answer":
+                yield cell, found[0][0] + 1, (
+                    "a solution region outside an answer cell; give the cell the role 'answer', or remove the markers "
+                    "(the role 'solution-only' hides a whole cell)"
+                )
+            elif role(cell) == "answer" and not found:
+                yield cell, 1, f"no solution region; put {BEGIN!r} and {END!r} around what the learner writes"
+            elif found and not syntax_error(cell["source"]):
+                stub = without_solutions(cell["source"], answer_name(lesson.cells, exercise_of(cell)))
+                if syntax_error(stub):
+                    yield cell, found[0][0] + 1, "without its region the cell is not Python; put whole statements in it"
+        except RegionError as problem:
+            yield cell, problem.line, str(problem)
+
+
+def checked(source):
+    """Return (exercise id, name of the answer or None, line) of the first `check` call in a cell, or None."""
+    if syntax_error(source):
+        return None
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args:
+            answer = node.args[-1].id if isinstance(node.args[-1], ast.Name) else None
+            return getattr(node.args[0], "value", answer), answer, node.lineno
+    return None
+
+
+def answer_name(cells, exercise):
+    """Return the name under which an exercise's check cell hands the answer in; the id when that cell is missing."""
+    calls = [checked(cell["source"]) for cell in cells if role(cell) == "check" and exercise_of(cell) == exercise]
+    return next((call[1] for call in calls if call and call[1]), exercise)
+
+
+def calls_name_their_exercise(lesson):
+    """Check, hint and reveal cells call for the exercise they belong to."""
+    for cell in lesson.of("check"):
+        exercise, call = exercise_of(cell), checked(cell["source"])
+        if call is None or call[1] is None:
+            yield cell, 1, f'the check cell hands in no answer by name; write check("{exercise}", {exercise})'
+        elif call[0] != exercise:
+            yield cell, call[2], f"the cell belongs to {exercise} and checks {call[0]!r}; make them agree"
+    for kind in ("hint", "reveal"):
+        for cell in lesson.of(kind):
+            named = re.findall(rf"\b{kind}\(\s*[\"']?(\w+)", cell["source"])
+            if set(named) != {exercise_of(cell)}:
+                yield cell, 1, (
+                    f"the cell belongs to {exercise_of(cell)} and names {', '.join(named) or 'nothing'}; "
+                    f'write {kind}("{exercise_of(cell)}")'
+                )
+
+
+def answers_are_bound_by_their_own_cell(lesson):
+    """The name of an answer is bound in its answer cell and nowhere else."""
+    owner = {answer_name(lesson.cells, exercise): exercise for exercise in lesson.exercises}
+    for cell, binds in _bindings(lesson):
+        own = exercise_of(cell) if role(cell) == "answer" else None
+        for name, line in binds.items():
+            if name in owner and owner[name] != own:
+                yield cell, line, (
+                    f"{name} is the answer to exercise {owner[name]}, which only its answer cell may bind; "
+                    "use another name here"
+                )
+        for name in owner:
+            if owner[name] == own and name not in binds:
+                yield cell, 1, f"the answer cell does not bind {name}, which its check cell hands in; bind it"
+
+
+def answers_depend_on_setup_and_answers_only(lesson):
+    """What an answer or its check takes from outside is bound in a setup or an answer cell."""
+    needed = {}
+    for cell in lesson.code:
+        if role(cell) in ("answer", "check", "hint", "reveal") and not syntax_error(cell["source"]):
+            needed |= dict.fromkeys(used(cell["source"]), exercise_of(cell))
+    for cell, binds in _bindings(lesson):
+        for name, line in binds.items():
+            if name == "*":
+                yield cell, line, "`import *` binds names that nobody sees; import what is used by its name"
+            elif name in needed and role(cell) not in ("setup", "answer"):
+                yield cell, line, f"{name} is used by exercise {needed[name]}; bind it in the setup or rename it here"
+
+
+def _bindings(lesson):
+    return [(cell, bound(cell["source"])) for cell in lesson.code if not syntax_error(cell["source"])]
+
+
+RULES = (
+    cells_are_plain_python,
+    regions_hide_solutions,
+    calls_name_their_exercise,
+    answers_are_bound_by_their_own_cell,
+    answers_depend_on_setup_and_answers_only,
+)

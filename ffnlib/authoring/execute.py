@@ -1,0 +1,91 @@
+"""Runs solved lessons in place, on one thread and with an empty progress file, and stores what they print."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from ffnlib.authoring import outputs
+from ffnlib.authoring.notebook import NotebookError, canonical, read, write
+
+SECONDS_A_CELL = 120
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+def execute_lessons(root, names):
+    """Run the named lessons (all when none is named) and store their outputs; return the Problems that forbid it.
+
+    Raises: NotebookError for a name that is no lesson.
+    """
+    files = {file.stem: file for file in sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))}
+    unknown = [name for name in names if name not in files]
+    if unknown:
+        raise NotebookError(f"{unknown[0]!r} is no lesson of solutions/; the lessons are {', '.join(files)}")
+    problems = []
+    for name in names or files:
+        executed = execute(files[name])
+        found = outputs.problems(executed, files[name].relative_to(root).as_posix())
+        problems += found
+        if not found:
+            write(files[name], executed)
+            print(f"executed {name}")
+    return problems
+
+
+def execute(file):
+    """Return the notebook in `file` as it stands after a run from top to bottom, in canonical form."""
+    notebook = _bare(read(file))
+    with tempfile.TemporaryDirectory() as folder, _environment(FFNLIB_PROGRESS=str(Path(folder) / "progress.jsonl")):
+        return canonical(_run(notebook, Path(file).parent))
+
+
+def _bare(notebook):
+    """Return the notebook without outputs, so that nothing of an earlier run can survive."""
+    notebook = canonical(notebook)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": None, "outputs": []}
+    return notebook
+
+
+def _run(notebook, folder):
+    from ffnlib.authoring.quick_start import skip_slow_import
+
+    skip_slow_import()
+    import ipykernel.kernelspec
+    import nbformat
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from nbclient import NotebookClient
+
+    class ThisPython(KernelSpecManager):
+        """Starts the kernel with the Python that runs the build, whatever kernels the machine offers."""
+
+        def get_kernel_spec(self, kernel_name):
+            return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict())
+
+    node = nbformat.from_dict(notebook)
+    manager = AsyncKernelManager(kernel_spec_manager=ThisPython())
+    client = NotebookClient(
+        node,
+        km=manager,
+        timeout=SECONDS_A_CELL,
+        allow_errors=True,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute()
+    return node
+
+
+@contextmanager
+def _environment(**values):
+    """Set environment variables, one thread among them, for as long as a lesson runs."""
+    before = dict(os.environ)
+    os.environ.update(ONE_THREAD | values)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

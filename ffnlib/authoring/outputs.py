@@ -1,0 +1,111 @@
+"""The rules of what a solved lesson has stored: the same on every machine, small, and readable without pictures."""
+
+import base64
+import re
+
+from ffnlib.authoring.lint import located
+from ffnlib.authoring.notebook import dumps, role
+
+PICTURE_BYTES = 40_000
+NOTEBOOK_BYTES = 600_000
+WORDS_IN_A_TEXT = 150
+WORDS_BESIDE_A_PICTURE = 5
+NBVAL_COMMENTS = ("NBVAL_SKIP", "NBVAL_IGNORE_OUTPUT")
+DATA_URI = re.compile(r"data:image/[a-z+]+;base64,([A-Za-z0-9+/=\s]+)")
+FLEETING = {
+    "a memory address": r"\b0x[0-9a-f]{6,}\b",
+    "an absolute path": r"(?<![\w.:/<])/(?:home|root|Users|usr|opt|tmp|var|private|work|mnt|srv)/|\b[A-Z]:\\",
+    "a kernel's temporary file": r"ipykernel_\d+|<ipython-input-",
+    "a clock": r"\b\d{1,2}:\d{2}:\d{2}\b",
+    "a date": r"\b20\d\d-\d\d-\d\d\b",
+    "a measured time": r"\d ?(?:ms|µs|μs|us|ns)\b",
+    "a random id": r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b",
+    "a progress bar": r"\d+%\s?\|",
+}
+
+
+def problems(notebook, file):
+    """Return the Problems of a solved notebook's counts, comments and outputs."""
+    found = [*_counts(notebook), *_comments(notebook), *_size(notebook)]
+    for cell in _code(notebook):
+        found += [(cell, line, message) for line, message in cell_problems(cell)]
+    return [located(file, notebook["cells"], *each) for each in found]
+
+
+def _code(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def _counts(notebook):
+    """nbval passes a cell without a count unseen, so every cell must have run, from top to bottom."""
+    for number, cell in enumerate(_code(notebook), 1):
+        if cell["execution_count"] != number:
+            seen = f"execution_count={cell['execution_count']!r} where {number} is due"
+            yield cell, 0, f"{seen}; run `python3 -m ffnlib build --execute {notebook['metadata']['ffn']['lesson']}`"
+            return
+
+
+def _comments(notebook):
+    """nbval ignores its own comments when they are in lower case."""
+    for cell in _code(notebook):
+        for line, text in enumerate(cell["source"].split("\n"), 1):
+            comment = re.search(r"#\s*((?:nbval|pytest_validate)\w*)", text, re.IGNORECASE)
+            if comment and (comment.group(1) not in NBVAL_COMMENTS or not text.strip().startswith("#")):
+                yield cell, line, f"{comment.group(1)!r} does nothing; give {' or '.join(NBVAL_COMMENTS)} a line of its own"
+
+
+def _size(notebook):
+    size = len(dumps(notebook).encode("utf-8"))
+    if size > NOTEBOOK_BYTES:
+        yield None, 0, f"{size:,} bytes, more than {NOTEBOOK_BYTES:,}; make its pictures smaller or fewer"
+
+
+def cell_problems(cell):
+    """Yield (0, message) for each thing among a cell's outputs that must not be stored."""
+    texts, pictures = [], []
+    for output in cell["outputs"]:
+        if output["output_type"] == "error":
+            yield 0, f"the cell ends in {output['ename']}: {output['evalue']}; mend it, or catch it and print one line"
+        if output.get("name") == "stderr":
+            yield 0, f"something was written to stderr ({output['text'].strip()[:80]!r}); remove its cause"
+        data = output.get("data", {})
+        texts += [output.get("text", ""), *(value for mime, value in data.items() if mime.startswith("text/"))]
+        pictures += [data["image/png"]] if "image/png" in data else []
+    for text in texts:
+        pictures += DATA_URI.findall(text)
+    words = " ".join(_visible(text) for text in texts)
+    for name, pattern in FLEETING.items():
+        seen = re.search(pattern, words)
+        if seen:
+            yield 0, f"the output holds {name} ({seen.group()!r}), different on every run; do not print it"
+    for picture in pictures:
+        size = len(base64.b64decode(picture))
+        if size > PICTURE_BYTES:
+            yield 0, f"a picture of {size:,} bytes, more than {PICTURE_BYTES:,}; draw less or save fewer dots an inch"
+    if pictures and len(re.findall(r"[^\W\d_]{2,}", words)) < WORDS_BESIDE_A_PICTURE:
+        yield 0, "a picture without words; print one sentence with a number computed from what is plotted"
+
+
+def _visible(text):
+    """Return a text without pictures, tags and the name that a figure prints for itself."""
+    without_pictures = DATA_URI.sub(" ", text)
+    return re.sub(r"<Figure size [^>]*>|<style.*?</style>|</?[a-zA-Z][^>]*>", " ", without_pictures, flags=re.DOTALL)
+
+
+def compared(notebook):
+    """Return the cells whose outputs nbval compares."""
+    return [
+        cell
+        for cell in _code(notebook)
+        if cell["outputs"]
+        and not any(comment in cell["source"] for comment in NBVAL_COMMENTS)
+        and not cell["metadata"].get("tags")
+    ]
+
+
+def long_texts(notebook):
+    """Yield a note for every text cell that is much longer than the thirty words lessons aim at."""
+    for number, cell in enumerate(notebook["cells"], 1):
+        words = len(cell["source"].split())
+        if role(cell) in ("text", "law") and words > WORDS_IN_A_TEXT:
+            yield f"cell {number} ({cell['id']}) has {words} words; lessons aim at about thirty a cell"
