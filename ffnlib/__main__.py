@@ -7,6 +7,7 @@ import argparse
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 from ffnlib import __version__
 
@@ -23,12 +24,12 @@ WORK = {
     "new-exercise": ("ffnlib.authoring.new_exercise", "main"),
     "export": ("ffnlib.authoring.exports", "main"),
 }
-BARE = ("lab", "test")  # these two make the environment themselves
-PASSING_ON = ("lab", "test")  # what these two do not know goes to JupyterLab or pytest
+MAKE_THE_ENVIRONMENT = ("lab", "test")  # what these two do not know is passed to JupyterLab or pytest
+DESCRIBE_THEMSELVES = ("build", "new-exercise", "export")  # by add_arguments(parser), which needs no package
 
 
-def make_parser():
-    """Describe every command; the argument definitions of all commands are in this function."""
+def make_parser(asked):
+    """Describe the commands; of those that describe themselves, only the one that is asked for is imported."""
     parser = argparse.ArgumentParser(
         prog="python3 -m ffnlib", description="A course on the Transformer's feed-forward network.", allow_abbrev=False
     )
@@ -36,7 +37,10 @@ def make_parser():
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
     def command(name, summary, **more):
-        return commands.add_parser(name, help=summary, description=summary, allow_abbrev=False, **more)
+        described = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False, **more)
+        if name == asked and name in DESCRIBE_THEMSELVES:
+            import_module(WORK[name][0]).add_arguments(described)
+        return described
 
     lab = command(
         "lab", "Make the environment if needed and open the course.", epilog="Other options are passed to JupyterLab."
@@ -59,16 +63,9 @@ def make_parser():
     grade.add_argument("--dask", metavar="ADDRESS", help="spread the work over a Dask cluster")
     grade.add_argument("--trusted", action="store_true", help="run without a sandbox where none can be had")
 
-    build = command("build", "Make notebooks/ from solutions/.")
-    build.add_argument("--check", action="store_true", help="write nothing; fail when notebooks/ is not up to date")
-
-    new = command("new-exercise", "Start a new exercise.")
-    new.add_argument("id", metavar="ID")
-    new.add_argument("--lesson", metavar="NN", required=True)
-
-    export = command("export", "Write the course in another form.")
-    export.add_argument("format", choices=("nbgrader", "anki", "html"))
-    export.add_argument("--out", metavar="DIR", required=True)
+    command("build", "Make notebooks/ from solutions/.")
+    command("new-exercise", "Start a new exercise.")
+    command("export", "Write the course in another form.")
     return parser
 
 
@@ -107,14 +104,6 @@ def starts(command):
         return False
 
 
-def work_of(command):
-    """Import the function that carries out a command."""
-    from importlib import import_module
-
-    module, function = WORK[command]
-    return getattr(import_module(module), function)
-
-
 def main(argv=None):
     """Carry out one command and return its exit status."""
     sentence = refusal(sys.version_info)
@@ -122,27 +111,30 @@ def main(argv=None):
         sys.stderr.write(sentence + "\n")
         return 1
     argv = sys.argv[1:] if argv is None else list(argv)
-    parser = make_parser()
-    args, extra = parser.parse_known_args(argv)
+    try:
+        return carry_out(argv)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("ffnlib"):
+            raise
+        sys.stderr.write("'{}' is not part of this version of the course: it has no {}.\n".format(argv[0], error.name))
+        return 1
+
+
+def carry_out(argv):
+    """Read the command line, go to where the packages are, and do the work."""
+    parser = make_parser(argv[0] if argv else None)
+    args, args_left = parser.parse_known_args(argv)
     if args.command is None:
         parser.print_help()
         return 0
-    if extra and args.command not in PASSING_ON:
-        parser.error("unrecognized arguments: " + " ".join(extra))
-    args.extra = extra
-
-    from ffnlib import launcher
-
-    if args.command not in BARE:
-        launcher.enter_environment(argv)
-    try:
-        work = work_of(args.command)
-    except ModuleNotFoundError as error:
-        if not WORK[args.command][0].startswith(error.name or "?"):
-            raise
-        sys.stderr.write("The command '{}' is not part of this version of the course.\n".format(args.command))
-        return 1
-    return work(args) or 0
+    if args.command in MAKE_THE_ENVIRONMENT:
+        args.extra = args_left
+    elif args_left:
+        parser.error("unrecognized arguments: " + " ".join(args_left))
+    else:
+        import_module("ffnlib.launcher").enter_environment(argv)
+    module, function = WORK[args.command]
+    return getattr(import_module(module), function)(args) or 0
 
 
 if __name__ == "__main__":

@@ -1,37 +1,161 @@
-"""From a bare Python to a running course: makes the environment, then opens JupyterLab or runs the tests.
+"""The two commands of the README: open the course, and run every test. Both make the environment when it is missing.
 
 Standard library only: nothing is installed yet when this file runs.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = ROOT / ".venv"
+from ffnlib.environment import ENVIRONMENT, ROOT, CannotPrepare, can_write, prepare, python_of, say
+
+FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
+
+# re-run the notebooks in this environment and compare their outputs; a kernel that died is noticed after two minutes
+NOTEBOOKS = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-kernel-startup-timeout=120"]
+NOTEBOOK_FOLDERS = ("solutions", "notebooks")
+
+# pytest loads nbval, which loads nbformat; 2.5 s of that go into a grammar of internationalised addresses,
+# which no notebook needs and jsonschema does without
+PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
+NOTHING_SELECTED = 5  # pytest's exit status
 
 
-def python_of(environment: Path) -> Path:
-    """Give the interpreter of a virtual environment."""
-    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+# ---- lab ---------------------------------------------------------------------------------------
 
 
-def hand_over(command: list[str], env: dict[str, str] | None = None):
+def lab(args) -> int:
+    """Open JupyterLab on the first lesson."""
+    if not prepared():
+        return 1
+    if args.install_only:
+        say(f"The environment is ready: {ENVIRONMENT}")
+        return 0
+    if not can_write(FIRST_LESSON.parent):
+        say(f"{FIRST_LESSON.parent} cannot be written: you can run the lessons, not save them.")
+    say("JupyterLab is starting. Stop it with Ctrl-C in this window, and start it again with the same command.")
+    return hand_over(
+        [str(python_of()), "-m", "jupyterlab", str(FIRST_LESSON), *lab_options(), *args.extra],
+        {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"},  # our kernel before one of the same name in the home folder
+    )
+
+
+def prepared(extra: str | None = None) -> bool:
+    """Make the environment ready, or say what stands in the way."""
+    try:
+        prepare(extra)
+    except CannotPrepare as reason:
+        print(f"\n{reason}", file=sys.stderr)
+        return False
+    except KeyboardInterrupt:
+        print("\nInterrupted. The same command goes on where it stopped.", file=sys.stderr)
+        return False
+    return True
+
+
+def lab_options() -> list[str]:
+    """Choose JupyterLab's options for this machine."""
+    options = [
+        "--ServerApp.log_level=WARN",  # the address is printed all the same
+        "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
+        "--LabApp.extension_manager=readonly",  # the other one asks the package index
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    if not has_screen():
+        say("No screen was found to open a browser on: copy the address below into one.")
+        options.append("--no-browser")
+    return options
+
+
+def has_screen() -> bool:
+    """Say whether a browser window can open here; a text browser would take the terminal away from Jupyter."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "BROWSER"))
+
+
+def hand_over(command: list[str], env: dict[str, str]) -> int:
     """Become another program: signals, terminal and exit status are its own from here on."""
     sys.stdout.flush()
     sys.stderr.flush()
-    if os.name == "nt":  # exec there gives the prompt back while the new program still runs
-        sys.exit(subprocess.call(command, env=env))
-    os.execve(command[0], command, os.environ if env is None else env)
+    if os.name != "nt":
+        os.execve(command[0], command, env)
+    process = subprocess.Popen(command, env=env)  # exec on Windows gives the prompt back at once
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # meant for the other program
+
+
+# ---- every other command -----------------------------------------------------------------------
 
 
 def enter_environment(argv: list[str]) -> None:
-    """Go on in the course's environment: stay when inside, hand over when there is one, else say how to make it."""
+    """Go on where the course's packages are: stay when they are here, else hand over to the environment.
+
+    Raises: SystemExit when there is none.
+    """
     if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
         return
-    if python_of(ENVIRONMENT).exists() and (ENVIRONMENT / "pyvenv.cfg").exists():
-        hand_over([str(python_of(ENVIRONMENT)), "-m", "ffnlib", *argv])
-    raise SystemExit("The course's environment is not there yet. Make it first:  python3 -m ffnlib lab --install-only")
+    if python_of().exists() and (ENVIRONMENT / "pyvenv.cfg").exists():
+        sys.exit(hand_over([str(python_of()), "-m", "ffnlib", *argv], dict(os.environ)))
+    if not all(importlib.util.find_spec(name) for name in ("numpy", "torch")):
+        sys.exit("The course's environment is not there yet. Make it first:  python3 -m ffnlib lab --install-only")
+
+
+# ---- test --------------------------------------------------------------------------------------
+
+
+def test(args) -> int:
+    """Run every test, then every notebook; what the command line adds goes to pytest."""
+    if not prepared("test"):
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        reports = [Path(folder) / f"{number}.xml" for number in range(len(runs(args.extra)))]
+        statuses = [
+            subprocess.call([python_of(), "-c", PYTEST, *run, f"--junitxml={report}"], cwd=ROOT)
+            for run, report in zip(runs(args.extra), reports, strict=True)
+        ]
+        say(summary([report for report in reports if report.exists()]))
+    return worst(statuses)
+
+
+def runs(extra: list[str]) -> list[list[str]]:
+    """Give pytest's arguments for each of its runs: one for what was named, else the tests and the notebooks."""
+    named = [word for word in extra if (ROOT / word.split("::")[0]).exists()]
+    if any(word.startswith(NOTEBOOK_FOLDERS) for word in named):
+        return [[*NOTEBOOKS, *extra]]
+    if named:
+        return [extra]
+    folders = [name for name in NOTEBOOK_FOLDERS if (ROOT / name).exists()]
+    return [["tests", "ffnlib", *extra], [*NOTEBOOKS, *folders, *extra]]
+
+
+def worst(statuses: list[int]) -> int:
+    """Join pytest's exit statuses: a failure anywhere is a failure, and so is no test at all."""
+    ran = [status for status in statuses if status != NOTHING_SELECTED]
+    return max(ran, key=abs) if ran else NOTHING_SELECTED
+
+
+def summary(reports: list[Path]) -> str:
+    """Name the slowest tests of all runs and count what passed, from pytest's reports."""
+    cases = [case for report in reports for case in ElementTree.parse(report).iter("testcase")]
+    slowest = sorted(cases, key=seconds, reverse=True)[:10]
+    failed = sum(case.find("failure") is not None or case.find("error") is not None for case in cases)
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    rows = [f"{seconds(case):7.1f} s  {case.get('classname')}  {case.get('name')}" for case in slowest]
+    total = f"total: {len(cases) - failed - skipped} passed, {failed} failed, {skipped} skipped"
+    return "\n".join(["", "The slowest:", *rows, "", total])
+
+
+def seconds(case: ElementTree.Element) -> float:
+    """Read how long a test took."""
+    return float(case.get("time", 0))
