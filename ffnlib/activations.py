@@ -1,0 +1,65 @@
+"""Activation functions, in NumPy and exact to float64."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def erf(x):
+    """Return the error function of every entry of x, as float64.
+
+    >>> float(erf(0.0)), round(float(erf(1.0)), 6)
+    (0.0, 0.842701)
+    """
+    return np.asarray(_erf(np.asarray(x, dtype=np.float64)), dtype=np.float64)
+
+
+def gelu(x):
+    """Return x * Phi(x), Phi the distribution function of the standard normal distribution.
+
+    **Source** Hendrycks and Gimpel 2016, section 2
+
+    >>> round(float(gelu(1.0)), 6)
+    0.841345
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
+
+
+def gelu_tanh(x):
+    """Return the tanh approximation of GELU.
+
+    **Source** Hendrycks and Gimpel 2016, section 2
+
+    >>> round(float(gelu_tanh(1.0)), 6)
+    0.841192
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def sigmoid(x):
+    """Return the logistic function 1 / (1 + exp(-x)), finite for every finite x.
+
+    >>> float(sigmoid(0.0))
+    0.5
+    """
+    x = np.asarray(x, dtype=np.float64)
+    small = np.exp(-np.abs(x))  # never overflows, whatever the sign of x
+    return np.where(x >= 0, 1.0, small) / (1.0 + small)
+
+
+def silu(x):
+    """Return x * sigmoid(x), finite for every finite x.
+
+    **Source** Elfwing et al. 2017; Ramachandran et al. 2017 (Swish)
+
+    >>> float(silu(0.0)), float(silu(-800.0))
+    (0.0, -0.0)
+    """
+    x = np.asarray(x, dtype=np.float64)
+    return x * sigmoid(x)

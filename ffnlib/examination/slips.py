@@ -1,0 +1,306 @@
+"""Wrong programs nobody listed: small edits of the oracle's own source, and of the listed wrong programs.
+
+`tiers(exercise)` yields groups of misconceptions, simplest first: one edit, then an edit on top of a listed slip. For
+counts the edits are those of the exercise's grammar: a term left out or counted twice, another input, another factor.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator
+
+from ffnlib.examination.exercise import Exercise, Grammar, Misconception
+
+OTHER_OPERATORS = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Add, ast.Div, ast.MatMult),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.FloorDiv: (ast.Div,),
+    ast.MatMult: (ast.Mult,),
+    ast.Pow: (ast.Mult,),
+}
+OTHER_COMPARISONS = {
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+OTHER_NAMES = {
+    "maximum": ("minimum",),
+    "minimum": ("maximum",),
+    "max": ("min", "sum", "mean"),
+    "min": ("max",),
+    "sum": ("mean", "max", "prod"),
+    "mean": ("sum", "max", "median"),
+    "var": ("std", "mean"),
+    "std": ("var",),
+    "ceil": ("floor", "rint"),
+    "floor": ("ceil", "rint"),
+    "argmax": ("argmin",),
+    "argmin": ("argmax",),
+    "exp": ("expm1", "log"),
+    "tanh": ("sinh", "arctan"),
+    "any": ("all",),
+    "all": ("any",),
+}
+
+
+def tiers(exercise: Exercise) -> Iterator[Iterator[Misconception]]:
+    """Yield groups of generated misconceptions, those with the fewest edits first."""
+    if exercise.grammar is not None:
+        yield from grammar_tiers(exercise.grammar)
+    yield (_misconception(edit) for edit in single_edits(exercise.oracle))
+    yield _on_top(exercise)
+    yield _pairs(exercise)
+
+
+# ---------------------------------------------------------------- edits of a program's source
+
+
+def single_edits(program) -> tuple:
+    """Return `(sentence, changed program)` for every small edit of a program's source; () when it has none."""
+    return _single_edits(program)
+
+
+@functools.lru_cache(maxsize=512)
+def _single_edits(program) -> tuple:
+    tree = source_tree(program)
+    if tree is None:
+        return ()
+    edits = []
+    for sentence, changed in _changed_trees(tree):
+        compiled = _compiled(changed, program)
+        if compiled is not None:
+            edits.append((sentence, compiled))
+    return tuple(edits)
+
+
+def source_tree(program) -> ast.FunctionDef | ast.Lambda | None:
+    """Return the syntax tree of a function or lambda, or None when its source cannot be found."""
+    try:
+        source = textwrap.dedent(inspect.getsource(program))
+    except (OSError, TypeError):
+        return None
+    try:
+        module = ast.parse(source)
+    except SyntaxError:
+        return _lambda_tree(program)
+    node = module.body[0]
+    if isinstance(node, ast.FunctionDef):
+        return node
+    return _lambda_tree(program)
+
+
+@functools.lru_cache(maxsize=64)
+def _lambdas(filename: str) -> dict:
+    with open(filename, encoding="utf-8") as file:
+        module = ast.parse(file.read())
+    found: dict = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Lambda):
+            found.setdefault((node.lineno, tuple(a.arg for a in node.args.args)), node)
+    return found
+
+
+def _lambda_tree(program) -> ast.Lambda | None:
+    code = program.__code__
+    names = tuple(code.co_varnames[: code.co_argcount])
+    try:
+        return _lambdas(code.co_filename).get((code.co_firstlineno, names))
+    except (OSError, SyntaxError):
+        return None
+
+
+def _changed_trees(tree) -> Iterator[tuple]:
+    """Yield `(sentence, tree)` with one place of the tree changed."""
+    parameters = [argument.arg for argument in tree.args.args]
+    for position, node in enumerate(_body_nodes(tree)):
+        for replacement in _replacements(node, parameters):
+            before, after = ast.unparse(node), ast.unparse(replacement)
+            if before == after:
+                continue
+            changed = copy.deepcopy(tree)
+            target = _body_nodes(changed)[position]
+            _Swap(target, replacement).visit(changed)
+            yield f"`{after}` stands where `{before}` belongs", changed
+
+
+def _body_nodes(tree) -> list:
+    body = tree.body if isinstance(tree.body, list) else [tree.body]
+    return [node for statement in body for node in ast.walk(statement) if isinstance(node, ast.expr)]
+
+
+class _Swap(ast.NodeTransformer):
+    """Replace one node, found by identity."""
+
+    def __init__(self, target, replacement):
+        self.target, self.replacement = target, replacement
+
+    def visit(self, node):
+        if node is self.target:
+            return ast.copy_location(self.replacement, node)
+        return super().visit(node)
+
+
+def _replacements(node, parameters: list[str]) -> Iterator:
+    """Yield what could stand in the place of an expression by mistake."""
+    if isinstance(node, ast.BinOp):
+        yield from _for_operation(node)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in OTHER_COMPARISONS.get(type(node.ops[0]), ()):
+            yield ast.Compare(node.left, [other()], node.comparators)
+    elif isinstance(node, ast.Call):
+        yield from _for_call(node)
+    elif isinstance(node, ast.Constant):
+        yield from _for_constant(node)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in parameters:
+        yield from (ast.Name(other, ast.Load()) for other in parameters if other != node.id)
+        yield ast.Attribute(node, "T", ast.Load())
+        yield ast.UnaryOp(ast.USub(), node)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        if node.attr == "T":
+            yield node.value
+        for other in OTHER_NAMES.get(node.attr, ()):
+            yield ast.Attribute(node.value, other, ast.Load())
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.IfExp):
+        yield node.body
+        yield node.orelse
+    if _is_quantity(node, parameters):
+        yield ast.BinOp(ast.Constant(2), ast.Mult(), node)
+        yield ast.BinOp(node, ast.Div(), ast.Constant(2))
+        yield ast.BinOp(node, ast.Pow(), ast.Constant(2))
+
+
+def _is_quantity(node, parameters: list[str]) -> bool:
+    """Return whether an expression is a parameter or computed from some, so that it can be scaled by mistake."""
+    if isinstance(node, ast.Name):
+        return isinstance(node.ctx, ast.Load) and node.id in parameters
+    return isinstance(node, (ast.BinOp, ast.Call))
+
+
+def _for_operation(node: ast.BinOp) -> Iterator:
+    for other in OTHER_OPERATORS.get(type(node.op), ()):
+        yield ast.BinOp(node.left, other(), node.right)
+    yield node.left
+    yield node.right
+    if isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult)):
+        yield ast.BinOp(node.right, node.op, node.left)
+
+
+def _for_call(node: ast.Call) -> Iterator:
+    if node.args:
+        yield node.args[0]
+    for position, keyword in enumerate(node.keywords):
+        rest = [k for i, k in enumerate(node.keywords) if i != position]
+        yield ast.Call(node.func, node.args, rest)
+        if keyword.arg == "axis":
+            for other in (0, -1, -2, None):
+                changed = ast.keyword("axis", ast.parse(repr(other), mode="eval").body)
+                yield ast.Call(node.func, node.args, [*rest, changed])
+    if isinstance(node.func, ast.Name):
+        for other in OTHER_NAMES.get(node.func.id, ()):
+            yield ast.Call(ast.Name(other, ast.Load()), node.args, node.keywords)
+
+
+def _for_constant(node: ast.Constant) -> Iterator:
+    value = node.value
+    if isinstance(value, bool):
+        yield ast.Constant(not value)
+    elif isinstance(value, (int, float)):
+        for other in (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1):
+            other = int(other) if isinstance(value, int) and other == int(other) else other
+            if other != value:
+                yield ast.parse(repr(other), mode="eval").body
+
+
+def _compiled(tree, program):
+    """Return the changed program, living in the namespace of the original one."""
+    arguments = tree.args
+    if isinstance(tree, ast.Lambda):
+        tree = ast.FunctionDef("edited", arguments, [ast.Return(tree.body)], [], None)
+    tree.decorator_list, tree.name = [], "edited"
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    try:
+        code = compile(module, "<edit>", "exec")
+    except (SyntaxError, ValueError):
+        return None
+    local: dict = {}
+    cells = inspect.getclosurevars(program).nonlocals
+    exec(code, {**program.__globals__, **cells}, local)
+    return local["edited"]
+
+
+def _misconception(edit) -> Misconception:
+    sentence, program = edit
+    return Misconception(sentence, program, sentence, "compare this place with your own line")
+
+
+def _on_top(exercise: Exercise) -> Iterator[Misconception]:
+    """Yield every listed slip with one small edit on top of it."""
+    for listed in exercise.misconceptions:
+        for sentence, program in single_edits(listed.program):
+            name = f"{listed.name}; {sentence}"
+            yield Misconception(name, program, f"{listed.because}, and {sentence}", listed.next)
+
+
+def _pairs(exercise: Exercise) -> Iterator[Misconception]:
+    """Yield pairs of edits of the oracle."""
+    tree = source_tree(exercise.oracle)
+    if tree is None:
+        return
+    for first, changed in _changed_trees(tree):
+        for second, twice in _changed_trees(changed):
+            program = _compiled(copy.deepcopy(twice), exercise.oracle)
+            if program is not None:
+                sentence = f"{first}, and {second}"
+                yield Misconception(sentence, program, sentence, "compare these two places with your own lines")
+
+
+# ---------------------------------------------------------------- counts
+
+
+def grammar_tiers(grammar: Grammar) -> Iterator[list[Misconception]]:
+    """Yield the explanations of a count with one, two and three slips."""
+    single = _grammar_slips(grammar)
+    for length in (1, 2, 3):
+        groups = itertools.combinations(single, length)
+        yield [_combined(grammar, group) for group in groups if len({slip[3] for slip in group}) == length]
+
+
+def _grammar_slips(grammar: Grammar) -> list[tuple]:
+    """Return `(kind, sentence, function, topic)`; two slips of one topic are never combined."""
+    slips = [("input", sentence, change, sentence) for sentence, change in grammar.inputs]
+    for name, noun in grammar.nouns.items():
+        verb = "are" if noun.endswith("s") and not noun.endswith("ss") else "is"
+        slips.append(("term", f"{noun} {verb} left out", (name, 0), name))
+        slips.append(("term", f"{noun} {verb} counted twice", (name, 2), name))
+    slips += [("factor", sentence, change, sentence) for sentence, change in grammar.factors]
+    return slips
+
+
+def _combined(grammar: Grammar, group) -> Misconception:
+    def program(*args):
+        given = args
+        for kind, _, change, _ in group:
+            given = change(*given) if kind == "input" else given
+        terms = dict(grammar.terms(*given))
+        for kind, _, change, _ in group:
+            if kind == "term":
+                terms[change[0]] = terms.get(change[0], 0) * change[1]
+        total = sum(terms.values())
+        for kind, _, change, _ in group:
+            total = change(total, *args) if kind == "factor" else total
+        return total
+
+    because = ", and ".join(sentence for _, sentence, _, _ in group)
+    return Misconception(because, program, because, "compare this with the terms of your own sum")

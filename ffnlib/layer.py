@@ -1,0 +1,65 @@
+"""The position-wise feed-forward network, in NumPy and in the row convention.
+
+Every function here takes `x` with any number of leading axes and computes in float64. The row convention is
+`x @ W1`: the keys of the hidden units are the columns of `W1`, their values the rows of `W2`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def relu(x):
+    """Return max(0, x), element by element.
+
+    >>> relu(np.array([-1.0, 0.0, 2.0])).tolist()
+    [0.0, 0.0, 2.0]
+    """
+    return np.maximum(0.0, x)
+
+
+def hidden_units(x, W1, b1):
+    """Return the hidden activations `relu(x W1 + b1)`.
+
+    **Shapes** x (..., d_model), W1 (d_model, d_ff), b1 (d_ff,) -> (..., d_ff)
+    """
+    return relu(x @ W1 + b1)  # (..., d_ff)
+
+
+def feed_forward(x, W1, b1, W2, b2):
+    """Return `relu(x W1 + b1) W2 + b2`, the same function at every position.
+
+    **Shapes** x (..., d_model), W1 (d_model, d_ff), b1 (d_ff,), W2 (d_ff, d_model), b2 (d_model,) -> (..., d_model)
+
+    **Source** Vaswani et al. 2017, section 3.3
+
+    >>> W1, W2 = np.array([[1.0, -1.0]]), np.array([[3.0], [5.0]])
+    >>> feed_forward(np.array([2.0]), W1, np.zeros(2), W2, np.ones(1)).tolist()
+    [7.0]
+    """
+    return hidden_units(x, W1, b1) @ W2 + b2  # (..., d_model)
+
+
+def from_columns(W1, W2):
+    """Turn the weights of the column convention, `W2 relu(W1 x)`, into those of the row convention.
+
+    **Shapes** W1 (d_ff, d_model), W2 (d_model, d_ff) -> W1 (d_model, d_ff), W2 (d_ff, d_model)
+    """
+    return np.swapaxes(W1, -1, -2), np.swapaxes(W2, -1, -2)
+
+
+def feed_forward_columns(x, W1, b1, W2, b2):
+    """Return the feed-forward network for weights of the column convention; x stays (..., d_model).
+
+    **Shapes** x (..., d_model), W1 (d_ff, d_model), b1 (d_ff,), W2 (d_model, d_ff), b2 (d_model,) -> (..., d_model)
+    """
+    W1, W2 = from_columns(W1, W2)
+    return feed_forward(x, W1, b1, W2, b2)
+
+
+def linear_collapse(W1, b1, W2, b2):
+    """Return the one linear map `(W, b)` that is left of the layer when its activation is removed.
+
+    **Shapes** W1 (d_model, d_ff), b1 (d_ff,), W2 (d_ff, d_model), b2 (d_model,) -> W (d_model, d_model), b (d_model,)
+    """
+    return W1 @ W2, b1 @ W2 + b2
