@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 from ffnlib.authoring import claims, outputs
-from ffnlib.authoring.code_rules import answer_name
+from ffnlib.authoring.code_rules import learner_source
 from ffnlib.authoring.lint import lint, located
 from ffnlib.authoring.notebook import NotebookError, canonical, dumps, exercise_of, new_cell, read, role, title, write
-from ffnlib.authoring.regions import without_solutions
+from ffnlib.authoring.regions import BEGIN
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,25 +132,23 @@ def link_neighbours(notebook, file, solved):
 
 
 def mark_for_nbgrader(cell, points):
-    """Give answer and check cells nbgrader's metadata, schema version 3, and take it from all others."""
-    exercise, metadata = exercise_of(cell), cell["metadata"]
+    """Give answers, predictions and checks nbgrader's metadata, schema version 3, and take it from all others."""
+    metadata, exercise = cell["metadata"], exercise_of(cell)
     for key in ("nbgrader", "deletable", "editable"):
         metadata.pop(key, None)
-    if exercise not in points or role(cell) not in ("answer", "check"):
-        return
-    answer = role(cell) == "answer"
-    metadata["deletable"] = False
-    metadata["nbgrader"] = {
-        "schema_version": 3,
-        "grade_id": exercise if answer else f"{exercise}_check",
-        "solution": answer,
-        "grade": not answer,
-        "locked": not answer,
-        "task": False,
-    }
-    if not answer:
-        metadata["editable"] = False
-        metadata["nbgrader"]["points"] = points[exercise]
+    if role(cell) == "answer" and exercise in points:
+        metadata |= {"deletable": False, "nbgrader": nbgrader_entry(exercise, solution=True)}
+    elif role(cell) == "predict" and BEGIN in cell["source"]:
+        metadata |= {"deletable": False, "nbgrader": nbgrader_entry(f"{cell['id']}_prediction", solution=True)}
+    elif role(cell) == "check" and exercise in points:
+        graded = nbgrader_entry(f"{exercise}_check", solution=False) | {"points": points[exercise]}
+        metadata |= {"deletable": False, "editable": False, "nbgrader": graded}
+
+
+def nbgrader_entry(grade_id, solution):
+    """Return the metadata of a cell that either is a solution or grades one."""
+    kind = {"solution": solution, "grade": not solution, "locked": not solution, "task": False}
+    return {"schema_version": 3, "grade_id": grade_id, **kind}
 
 
 def learner_notebook(solved):
@@ -162,8 +160,7 @@ def learner_notebook(solved):
         cell = dict(cell)
         if cell["cell_type"] == "code":
             cell |= {"execution_count": None, "outputs": []}
-        if role(cell) == "answer":
-            cell["source"] = without_solutions(cell["source"], answer_name(solved["cells"], exercise_of(cell)))
+            cell["source"] = learner_source(solved["cells"], cell)
         cells.append(cell)
     return canonical({"cells": cells, "metadata": solved["metadata"]})
 

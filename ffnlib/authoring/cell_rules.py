@@ -121,13 +121,6 @@ def header_first_law_last(lesson):
             yield cell, 0, f"a second {kind} cell; a lesson has one"
 
 
-def widgets_have_a_static_twin(lesson):
-    """Below each widget stands a demo cell that shows the same thing on paper."""
-    for cell, after in zip(lesson.cells, [*lesson.cells[1:], {}], strict=True):
-        if role(cell) == "widget" and role(after) != "demo":
-            yield cell, 0, "a widget is missing on paper and on GitHub; put its static twin, a demo cell, below it"
-
-
 RULES = (
     file_and_lesson_agree,
     every_cell_has_a_name,
@@ -136,5 +129,4 @@ RULES = (
     exercises_are_complete,
     claims_and_terms_are_real,
     header_first_law_last,
-    widgets_have_a_static_twin,
 )

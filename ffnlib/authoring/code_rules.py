@@ -26,21 +26,19 @@ def cells_are_plain_python(lesson):
 
 
 def regions_hide_solutions(lesson):
-    """Answer cells, and no others, hold regions, and without them still are Python."""
+    """Answers have regions and predictions may, no other cell does, and without them the cell still is Python."""
     for cell in lesson.code:
         try:
             found = regions(cell["source"])
-            if found and role(cell) != "answer":
+            if found and role(cell) not in ("answer", "predict"):
                 yield cell, found[0][0] + 1, (
                     "a solution region outside an answer cell; give the cell the role 'answer', or remove the markers "
                     "(the role 'solution-only' hides a whole cell)"
                 )
             elif role(cell) == "answer" and not found:
                 yield cell, 1, f"no solution region; put {BEGIN!r} and {END!r} around what the learner writes"
-            elif found and not syntax_error(cell["source"]):
-                stub = without_solutions(cell["source"], answer_name(lesson.cells, exercise_of(cell)))
-                if syntax_error(stub):
-                    yield cell, found[0][0] + 1, "without its region the cell is not Python; put whole statements in it"
+            elif found and not syntax_error(cell["source"]) and syntax_error(learner_source(lesson.cells, cell)):
+                yield cell, found[0][0] + 1, "without its region the cell is not Python; put whole statements in it"
         except RegionError as problem:
             yield cell, problem.line, str(problem)
 
@@ -62,6 +60,13 @@ def answer_name(cells, exercise):
     return next((call[1] for call in calls if call and call[1]), exercise)
 
 
+def learner_source(cells, cell):
+    """Return the source of a cell as a learner gets it."""
+    if role(cell) == "answer":
+        return without_solutions(cell["source"], answer_name(cells, exercise_of(cell)))
+    return without_solutions(cell["source"]) if role(cell) == "predict" else cell["source"]
+
+
 def calls_name_their_exercise(lesson):
     """Check, hint and reveal cells call for the exercise they belong to."""
     for cell in lesson.of("check"):
@@ -78,6 +83,15 @@ def calls_name_their_exercise(lesson):
                     f"the cell belongs to {exercise_of(cell)} and names {', '.join(named) or 'nothing'}; "
                     f'write {kind}("{exercise_of(cell)}")'
                 )
+
+
+def predictions_name_a_claim(lesson):
+    """A prediction is kept under the id of a claim, where the verdict finds it again."""
+    for cell in lesson.code:
+        for line, text in enumerate(cell["source"].split("\n"), 1):
+            for claim in re.findall(r"\bpredict\(\s*[\"']([^\"']*)", text):
+                if claim not in lesson.claims:
+                    yield cell, line, f"claim {claim!r} is not in ffnlib/authoring/claims.csv; correct the id"
 
 
 def answers_are_bound_by_their_own_cell(lesson):
@@ -102,6 +116,8 @@ def answers_depend_on_setup_and_answers_only(lesson):
     for cell in lesson.code:
         if role(cell) in ("answer", "check", "hint", "reveal") and not syntax_error(cell["source"]):
             needed |= dict.fromkeys(used(cell["source"]), exercise_of(cell))
+    for exercise in lesson.exercises:
+        needed.pop(answer_name(lesson.cells, exercise), None)
     for cell, binds in _bindings(lesson):
         for name, line in binds.items():
             if name == "*":
@@ -118,6 +134,7 @@ RULES = (
     cells_are_plain_python,
     regions_hide_solutions,
     calls_name_their_exercise,
+    predictions_name_a_claim,
     answers_are_bound_by_their_own_cell,
     answers_depend_on_setup_and_answers_only,
 )

@@ -1,6 +1,7 @@
 """Runs solved lessons in place, on one thread and with an empty progress file, and stores what they print."""
 
 import os
+import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,7 @@ def execute_lessons(root, names):
 def execute(file):
     """Return the notebook in `file` as it stands after a run from top to bottom, in canonical form."""
     notebook = _bare(read(file))
-    with tempfile.TemporaryDirectory() as folder, _environment(FFNLIB_PROGRESS=str(Path(folder) / "progress.jsonl")):
+    with tempfile.TemporaryDirectory() as folder, environment(FFNLIB_PROGRESS=str(Path(folder) / "progress.jsonl")):
         return canonical(_run(notebook, Path(file).parent))
 
 
@@ -75,13 +76,13 @@ def _run(notebook, folder):
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
     )
-    client.execute()
+    client.execute(stderr=subprocess.DEVNULL)  # the kernel's own remarks; a cell's stderr is part of its outputs
     return node
 
 
 @contextmanager
-def _environment(**values):
-    """Set environment variables, one thread among them, for as long as a lesson runs."""
+def environment(**values):
+    """Set environment variables, and one thread, for as long as a lesson runs."""
     before = dict(os.environ)
     os.environ.update(ONE_THREAD | values)
     try:

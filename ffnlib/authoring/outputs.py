@@ -1,4 +1,4 @@
-"""The rules of what a solved lesson has stored: the same on every machine, small, and readable without pictures."""
+"""The rules for what a solved lesson has stored: the same on every machine, small, and readable without pictures."""
 
 import base64
 import re
@@ -10,6 +10,7 @@ PICTURE_BYTES = 40_000
 NOTEBOOK_BYTES = 600_000
 WORDS_IN_A_TEXT = 150
 WORDS_BESIDE_A_PICTURE = 5
+CELLS_COMPARED = 3
 NBVAL_COMMENTS = ("NBVAL_SKIP", "NBVAL_IGNORE_OUTPUT")
 DATA_URI = re.compile(r"data:image/[a-z+]+;base64,([A-Za-z0-9+/=\s]+)")
 FLEETING = {
@@ -26,7 +27,7 @@ FLEETING = {
 
 def problems(notebook, file):
     """Return the Problems of a solved notebook's counts, comments and outputs."""
-    found = [*_counts(notebook), *_comments(notebook), *_size(notebook)]
+    found = [*_counts(notebook), *_comments(notebook), *_enough_compared(notebook), *_size(notebook)]
     for cell in _code(notebook):
         found += [(cell, line, message) for line, message in cell_problems(cell)]
     return [located(file, notebook["cells"], *each) for each in found]
@@ -51,7 +52,19 @@ def _comments(notebook):
         for line, text in enumerate(cell["source"].split("\n"), 1):
             comment = re.search(r"#\s*((?:nbval|pytest_validate)\w*)", text, re.IGNORECASE)
             if comment and (comment.group(1) not in NBVAL_COMMENTS or not text.strip().startswith("#")):
-                yield cell, line, f"{comment.group(1)!r} does nothing; give {' or '.join(NBVAL_COMMENTS)} a line of its own"
+                allowed = " or ".join(NBVAL_COMMENTS)
+                yield cell, line, f"{comment.group(1)!r} does nothing; write {allowed} on a line of its own"
+
+
+def _enough_compared(notebook):
+    """nbval passes a cell that has nothing stored, so a lesson must have something to compare."""
+    compared = [cell for cell in _code(notebook) if cell["outputs"] and not _ignored(cell)]
+    if len(compared) < CELLS_COMPARED:
+        yield None, 0, f"nbval compares {len(compared)} cells; store the outputs of {CELLS_COMPARED} or more"
+
+
+def _ignored(cell):
+    return bool(cell["metadata"].get("tags")) or any(comment in cell["source"] for comment in NBVAL_COMMENTS)
 
 
 def _size(notebook):
@@ -82,6 +95,10 @@ def cell_problems(cell):
         size = len(base64.b64decode(picture))
         if size > PICTURE_BYTES:
             yield 0, f"a picture of {size:,} bytes, more than {PICTURE_BYTES:,}; draw less or save fewer dots an inch"
+    if role(cell) == "widget" and not pictures:
+        yield 0, "the widget stored no picture; give it a static twin, which paper and GitHub show instead"
+    if role(cell) == "check" and "passed" not in words:
+        yield 0, "the solved answer does not pass its check; mend the answer or the exercise"
     if pictures and len(re.findall(r"[^\W\d_]{2,}", words)) < WORDS_BESIDE_A_PICTURE:
         yield 0, "a picture without words; print one sentence with a number computed from what is plotted"
 
@@ -90,17 +107,6 @@ def _visible(text):
     """Return a text without pictures, tags and the name that a figure prints for itself."""
     without_pictures = DATA_URI.sub(" ", text)
     return re.sub(r"<Figure size [^>]*>|<style.*?</style>|</?[a-zA-Z][^>]*>", " ", without_pictures, flags=re.DOTALL)
-
-
-def compared(notebook):
-    """Return the cells whose outputs nbval compares."""
-    return [
-        cell
-        for cell in _code(notebook)
-        if cell["outputs"]
-        and not any(comment in cell["source"] for comment in NBVAL_COMMENTS)
-        and not cell["metadata"].get("tags")
-    ]
 
 
 def long_texts(notebook):

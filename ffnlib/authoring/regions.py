@@ -49,8 +49,8 @@ def bodies(source):
     return [textwrap.dedent("\n".join(lines[first + 1 : last])) for first, last in regions(source)]
 
 
-def without_solutions(source, name):
-    """Return the learner's version of an answer cell that binds `name`.
+def without_solutions(source, name=None):
+    """Return the learner's version of a cell that binds `name`; a prediction binds any names.
 
     A region inside a function becomes a comment and `raise NotImplementedError`; one at the left margin becomes a
     comment and `name = ...`.
@@ -59,16 +59,21 @@ def without_solutions(source, name):
     for first, last in reversed(regions(source)):
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         body = textwrap.dedent("\n".join(lines[first + 1 : last]))
-        stub = "raise NotImplementedError" if indent else _value_stub(body, name, first + 1)
-        lines[first : last + 1] = [indent + STUB, indent + stub]
+        stub = [indent + "raise NotImplementedError"] if indent else _value_stubs(body, name, first + 1)
+        lines[first : last + 1] = [indent + STUB, *stub]
     return "\n".join(lines)
 
 
-def _value_stub(body, name, line):
+def _value_stubs(body, name, line):
     """Return `name = ...` for a region at the left margin that computes a value."""
-    tree = ast.parse(body)
-    if any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name for node in tree.body):
-        raise RegionError(line, f"the region holds the `def` or `class` line of {name}; move it above the region")
-    if name not in bound(body):
-        raise RegionError(line, f"the region at the left margin does not bind {name}; indent it or bind {name}")
-    return f"{name} = ..."
+    try:
+        tree = ast.parse(body)
+    except SyntaxError:
+        raise RegionError(line, "the region is not Python by itself; put whole statements in it") from None
+    if any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body):
+        raise RegionError(line, "the region holds the line of a `def` or `class`; move that line above the region")
+    names = list(bound(body))
+    if not names or name not in [None, *names]:
+        wanted = name or "a name"
+        raise RegionError(line, f"the region at the left margin does not bind {wanted}; indent it or bind {wanted}")
+    return [f"{each} = ..." for each in ([name] if name else names)]

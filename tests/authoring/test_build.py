@@ -81,11 +81,6 @@ def test_answer_and_check_cells_carry_nbgraders_metadata_in_both_notebooks(lesso
         ]
 
 
-def test_what_was_built_passes_the_check(lesson):
-    built(lesson)
-    assert [str(problem) for problem in build.check(lesson.root, lesson.points) if "run" not in problem.message] == []
-
-
 def test_building_twice_changes_no_byte(lesson):
     built(lesson)
     first = lesson.file.read_bytes(), lesson.built.read_bytes()
@@ -103,7 +98,8 @@ def test_canonical_form_forgets_what_editors_and_kernels_leave(lesson):
 
 def test_canonical_outputs_keep_words_and_pictures_and_drop_widget_models(lesson):
     cell = lesson.cell("table")
-    data = {"text/plain": "four", "application/vnd.jupyter.widget-view+json": {"model_id": "0a"}, "image/svg+xml": "<svg/>"}
+    model = {"application/vnd.jupyter.widget-view+json": {"model_id": "0a"}, "image/svg+xml": "<svg/>"}
+    data = {"text/plain": "four"} | model
     cell["outputs"] = [
         {"output_type": "stream", "name": "stdout", "text": "one "},
         {"output_type": "stream", "name": "stdout", "text": "two\n"},
@@ -201,7 +197,7 @@ def test_a_lesson_outside_the_catalogue_is_refused(lesson, capsys):
 def test_a_file_that_is_no_notebook_is_named(tmp_path, text):
     file = tmp_path / "01_broken.ipynb"
     file.write_text(text)
-    with pytest.raises(NotebookError, match="01_broken.ipynb: not a notebook"):
+    with pytest.raises(NotebookError, match=r"01_broken\.ipynb: not a notebook"):
         read(file)
 
 
