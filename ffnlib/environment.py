@@ -184,7 +184,8 @@ def make_anew() -> None:
         say(f"Removing the unfinished environment in {ENVIRONMENT}")
         shutil.rmtree(ENVIRONMENT)
     say(f"Making an environment for the course in {ENVIRONMENT}")
-    made = subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], capture_output=True, text=True)
+    base = getattr(sys, "_base_executable", sys.executable)  # our own is about to be replaced when we run inside it
+    made = subprocess.run([base, "-m", "venv", ENVIRONMENT], capture_output=True, text=True)
     if made.returncode:
         raise CannotPrepare(f"Python could not make it:\n{made.stdout}{made.stderr}")
 

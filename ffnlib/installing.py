@@ -22,7 +22,7 @@ FETCHING = re.compile(r"\s+(?:Downloading|Using cached) (?P<file>\S+)(?: \((?P<s
 # what pip's complaint looks like -> what the person can do about it
 REASONS = {
     "No space left": "The disk is full. The course needs about 1.5 GB.",
-    r"name resolution|getaddrinfo|NewConnectionError|NameResolutionError|ConnectTimeout|Read timed out|Max retries"
+    r"connection broken|Failed to establish|name resolution|getaddrinfo|ConnectTimeout|Read timed out|Max retries"
     r"|ProxyError|Could not fetch URL": "The package index could not be reached. Is this machine connected to the "
     "network? Behind a proxy, set HTTPS_PROXY or pip's own configuration.",
 }
@@ -138,8 +138,10 @@ def is_offline(lines: list[str]) -> bool:
 
 
 def explain(lines: list[str]) -> str:
-    """Say why pip failed and what to do: its own last errors, and our reading of them when we have one."""
+    """Say why pip failed and what to do about it; where we do not know, give pip's own last words."""
     text = "\n".join(lines)
+    for sign, advice in REASONS.items():
+        if re.search(sign, text):
+            return advice
     errors = [line for line in lines if line.lower().startswith("error")][-3:] or lines[-3:]
-    advice = [sentence for sign, sentence in REASONS.items() if re.search(sign, text)][:1]
-    return "\n".join([*advice, "pip says:", *(f"    {line}" for line in errors)])
+    return "\n".join(["pip says:", *(f"    {line}" for line in errors)])

@@ -21,9 +21,11 @@ FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
 NOTEBOOKS = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-kernel-startup-timeout=120"]
 NOTEBOOK_FOLDERS = ("solutions", "notebooks")
 
-# pytest loads nbval, which loads nbformat; 2.5 s of that go into a grammar of internationalised addresses,
-# which no notebook needs and jsonschema does without
-PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
+# pytest loads nbval at once, so its slow import has to be skipped before pytest starts
+PYTEST = (
+    "import sys, pytest; from ffnlib.authoring.quick_start import skip_slow_import; "
+    "skip_slow_import(); sys.exit(pytest.main())"
+)
 NOTHING_SELECTED = 5  # pytest's exit status
 
 
@@ -41,7 +43,7 @@ def lab(args) -> int:
         say(f"{FIRST_LESSON.parent} cannot be written: you can run the lessons, not save them.")
     say("JupyterLab is starting. Stop it with Ctrl-C in this window, and start it again with the same command.")
     return hand_over(
-        [str(python_of()), "-m", "jupyterlab", str(FIRST_LESSON), *lab_options(), *args.extra],
+        [str(python_of()), "-m", "jupyterlab", *lab_options(), *args.extra],
         {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"},  # our kernel before one of the same name in the home folder
     )
 
@@ -62,7 +64,10 @@ def prepared(extra: str | None = None) -> bool:
 def lab_options() -> list[str]:
     """Choose JupyterLab's options for this machine."""
     options = [
+        f"--ServerApp.root_dir={FIRST_LESSON.parent}",
+        f"--LabApp.default_url=/lab/tree/{FIRST_LESSON.name}",  # so that the printed address leads to the lesson, too
         "--ServerApp.log_level=WARN",  # the address is printed all the same
+        "--LabApp.log_level=WARN",
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",  # the other one asks the package index
     ]
