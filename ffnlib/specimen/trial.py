@@ -1,0 +1,116 @@
+"""A trial of rank-one edits over a sample of known facts: does the edit take, and what else does it change?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ffnlib import editing
+from ffnlib.specimen import knowledge as corpus
+from ffnlib.specimen.knowledge import Fact
+from ffnlib.specimen.measure import answers
+from ffnlib.specimen.model import Specimen
+from ffnlib.specimen.tokenizer import load_tokenizer
+
+FITTED = 3  # wordings an edit is fitted on, each alone and after a sentence
+CONTEXT = "we must do this work together ."
+
+
+def known_facts(model: Specimen) -> list[Fact]:
+    """Facts answered rightly in all twelve wordings."""
+    asked = [
+        (fact, text)
+        for fact in corpus.facts()
+        for kind in ("trained", "held_out")
+        for text in corpus.prompts(fact, kind)
+    ]
+    right = answers(model, asked)
+    wrong = {fact for (fact, _), is_right in zip(asked, right) if not is_right}
+    return [fact for fact in corpus.facts() if fact not in wrong]
+
+
+def sample(known: Sequence[Fact], n: int, seed: int) -> list[tuple[Fact, str]]:
+    """`n` known facts, relations in turn, each with another object of its relation."""
+    rng = random.Random(seed)
+    piles = {relation: [fact for fact in known if fact.relation == relation] for relation in corpus.RELATIONS}
+    chosen = []
+    for place in range(n):
+        relation = corpus.RELATIONS[place % len(corpus.RELATIONS)]
+        fact = piles[relation].pop(rng.randrange(len(piles[relation])))
+        others = sorted({other.object for other in corpus.facts() if other.relation == relation} - {fact.object})
+        chosen.append((fact, rng.choice(others)))
+    return chosen
+
+
+def fitted_prompts(fact: Fact) -> list[list[int]]:
+    """The prompts an edit of `fact` is fitted on."""
+    texts = corpus.prompts(fact, "trained")[:FITTED]
+    return [load_tokenizer().prompt(text) for text in (*texts, *(f"{CONTEXT} {text}" for text in texts))]
+
+
+def questions(fact: Fact, new: str, known: Sequence[Fact], rng: random.Random, n: int = 40) -> dict:
+    """What to ask after `fact` was changed to `new`, as prompts with the token wanted."""
+    number, prompt = load_tokenizer().number, load_tokenizer().prompt
+    others = [f for f in known if f.relation == fact.relation and f.subject != fact.subject and f.object != new]
+    same_subject = [f for f in known if f.subject == fact.subject and f.relation != fact.relation]
+    kind = corpus.COUNTRY_RELATIONS if fact.relation in corpus.COUNTRY_RELATIONS else corpus.PERSON_RELATIONS
+    unrelated = [f for f in known if f.relation not in kind]
+
+    def about(chosen: Iterable[Fact]) -> list:
+        return [(prompt(corpus.prompts(f, "held_out")[0]), number[f.object]) for f in chosen]
+
+    wordings = (*corpus.prompts(fact, "trained")[FITTED:], *corpus.prompts(fact, "held_out"))
+    return {
+        "fitted": [(p, number[new]) for p in fitted_prompts(fact)],
+        "wordings": [(prompt(text), number[new]) for text in wordings],
+        "neighbours": about(rng.sample(others, min(n, len(others)))),
+        "same_subject": about(same_subject),
+        "unrelated": about(rng.sample(unrelated, n // 2)),
+    }
+
+
+def covariance(model: Specimen, layer: int, sentences: int = 1200, seed: int = 0) -> np.ndarray:
+    """Key covariance of a layer over training sentences, facts and prose in their training proportion."""
+    rng = random.Random(seed)
+    n_facts = round(0.72 * sentences)
+    rows = rng.sample(corpus.sentences(), n_facts) + rng.sample(list(corpus.prose()), sentences - n_facts)
+    keys = editing.keys_everywhere(model, layer, [load_tokenizer().prompt(text) for text in rows])
+    return editing.key_covariance(keys)
+
+
+def trial(
+    model: Specimen, n: int, layer: int = -1, with_covariance: bool = True, alpha: float = 1.0, seed: int = 0
+) -> list[dict]:
+    """Scores of `n` edits at the last token of `layer`, one row per fact; a zero key gives a row that says so."""
+    layer %= model.config.n_layers
+    known, rng = known_facts(model), random.Random(seed)
+    C = covariance(model, layer) if with_covariance else None
+    rows = []
+    for fact, new in sample(known, n, seed):
+        row = {"subject": fact.subject, "relation": fact.relation, "object": fact.object, "new": new}
+        try:
+            edit = editing.rank_one_edit(model, layer, fitted_prompts(fact), load_tokenizer().number[new], C, alpha)
+        except editing.ZeroKey:
+            rows.append({**row, "zero_key": True})
+            continue
+        before = model.blocks[layer].ffn.W2.detach().numpy()
+        with editing.edited(model, edit):
+            scores = editing.score(model, questions(fact, new, known, rng))
+        rows.append({**row, "zero_key": False, **scores, "relative_change": editing.relative_change(before, edit.W2)})
+    return rows
+
+
+def zero_keys(model: Specimen, layer: int) -> float:
+    """Share of fact prompts (first held-out wording) for which no unit of `layer` fires at the last token."""
+    prompts = [load_tokenizer().prompt(corpus.prompts(fact, "held_out")[0]) for fact in corpus.facts()]
+    keys = editing.keys_at_last_token(model, layer, prompts)
+    return float((np.linalg.norm(keys, axis=1) <= editing.NEAR_ZERO).mean())
+
+
+def mean_scores(rows: Sequence[dict]) -> dict[str, float]:
+    """Mean of each score over the edits that were possible."""
+    done = [row for row in rows if not row["zero_key"]]
+    names = ("fitted", "wordings", "neighbours", "same_subject", "unrelated", "relative_change")
+    return {name: float(np.nanmean([row[name] for row in done])) for name in names}
