@@ -11,10 +11,11 @@ _HOME = {
     "reveal": "ffnlib.learner",
     "progress": "ffnlib.learner",
     "predict": "ffnlib.learner",
+    "decide": "ffnlib.learner",
     "Verdict": "ffnlib.examination.verdict",
 }
 
-__all__ = ["Verdict", "__version__", "check", "hint", "predict", "progress", "reveal"]
+__all__ = ["Verdict", "__version__", "check", "decide", "hint", "predict", "progress", "reveal"]
 
 
 def __getattr__(name):

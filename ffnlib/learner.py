@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
 from ffnlib.examination.judge import draw, judge
@@ -42,7 +44,7 @@ def check(exercise_id, answer=_MISSING, seed: int | None = None) -> Verdict:
 
     **Raises** NotPassed in strict mode only
     """
-    verdict = _verdict(exercise_id, answer, seed)
+    verdict = verdict_on(exercise_id, answer, seed)
     _remember("check", exercise=verdict.exercise, status=verdict.status)
     if is_strict():
         verdict = verdict.without_values()
@@ -56,7 +58,8 @@ def is_strict() -> bool:
     return os.environ.get("FFNLIB_STRICT") == "1" or bool(os.environ.get("NBGRADER_EXECUTION"))
 
 
-def _verdict(exercise_id, answer, seed) -> Verdict:
+def verdict_on(exercise_id, answer=_MISSING, seed: int | None = None) -> Verdict:
+    """Return what `check` would say, without showing or recording it."""
     if answer is _MISSING and not isinstance(exercise_id, str):
         exercise_id, answer = getattr(exercise_id, "__name__", "check"), exercise_id
     elif isinstance(answer, str) and callable(exercise_id):
@@ -196,6 +199,21 @@ def predict(claim: str, answer) -> Card:
         return Card("prediction", f"answer={answer!r}: choose one of {', '.join(VERDICTS)}")
     _remember("predict", claim=claim, answer=text)
     return Card("prediction", f"noted: you expect {text}")
+
+
+def decide(claim: str, verdict, because: str) -> Card:
+    """Return the verdict on a claim as a cell has measured it, beside what you expected.
+
+    `verdict` is True, False or "DEPENDS"; `because` names the number or the condition that decides.
+
+    **Raises** ValueError for any other verdict, since then the cell has decided nothing
+    """
+    word = str(bool(verdict)).upper() if isinstance(verdict, (bool, np.bool_)) else str(verdict)
+    if word not in VERDICTS:
+        raise ValueError(f"verdict={verdict!r} decides nothing; give True, False or 'DEPENDS'")
+    expected = predictions().get(claim)
+    beside = f"You expected {expected}." if expected else "You made no prediction."
+    return Card(word, f"{because} {beside}")
 
 
 # ---------------------------------------------------------------- progress
