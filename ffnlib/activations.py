@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 _erf = np.frompyfunc(math.erf, 1, 1)
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def erf(x):
@@ -27,11 +28,12 @@ def gelu(x):
     0.841345
     """
     x = np.asarray(x, dtype=np.float64)
-    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
+    # 1 + erf(z) = erfc(-z), which keeps its digits far below zero, where 1 + erf(z) cancels
+    return 0.5 * x * np.asarray(_erfc(-x / math.sqrt(2.0)), dtype=np.float64)
 
 
 def gelu_tanh(x):
-    """Return the tanh approximation of GELU.
+    """Return the tanh approximation of GELU, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 
     **Source** Hendrycks and Gimpel 2016, section 2
 
@@ -39,7 +41,10 @@ def gelu_tanh(x):
     0.841192
     """
     x = np.asarray(x, dtype=np.float64)
-    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    with np.errstate(over="ignore"):  # the cube of 1e110 is inf, and sigmoid(inf) is the right 1
+        inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)
+        # (1 + tanh(u)) / 2 = sigmoid(2 u), which keeps its digits far below zero
+        return x * sigmoid(2.0 * inner)
 
 
 def sigmoid(x):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ffnlib.activations import silu
+
 
 def relu(x):
     """Return max(0, x), element by element.
@@ -63,3 +65,25 @@ def linear_collapse(W1, b1, W2, b2):
     **Shapes** W1 (d_model, d_ff), b1 (d_ff,), W2 (d_ff, d_model), b2 (d_model,) -> W (d_model, d_model), b (d_model,)
     """
     return W1 @ W2, b1 @ W2 + b2
+
+
+def swiglu(x, W_gate, W_up, W_down):
+    """Return the gated layer `(silu(x W_gate) * (x W_up)) W_down`, without biases.
+
+    **Shapes** x (..., d_model), W_gate and W_up (d_model, d_ff), W_down (d_ff, d_model) -> (..., d_model)
+
+    **Source** Shazeer 2020, section 2
+
+    >>> swiglu(np.array([800.0]), np.array([[1.0]]), np.array([[2.0]]), np.array([[1.0]])).tolist()
+    [1280000.0]
+    """
+    return (silu(x @ W_gate) * (x @ W_up)) @ W_down  # (..., d_model)
+
+
+def swiglu_fused(x, W_gate_up, W_down):
+    """Return the gated layer with gate and up side by side in one matrix, gate first.
+
+    **Shapes** x (..., d_model), W_gate_up (d_model, 2 d_ff), W_down (d_ff, d_model) -> (..., d_model)
+    """
+    gate, up = np.split(x @ W_gate_up, 2, axis=-1)  # (..., d_ff) each
+    return (silu(gate) * up) @ W_down  # (..., d_model)
