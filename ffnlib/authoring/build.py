@@ -25,8 +25,8 @@ def add_arguments(parser):
 
 def main(args, root=ROOT, points=None):
     """Carry out `python3 -m ffnlib build`; return 0 when all is well and 1 when there is something to mend."""
-    points = points_of_every_exercise() if points is None else points
     try:
+        points = points_of_exercises(root) if points is None else points
         problems = []
         if getattr(args, "execute", None) is not None:
             from ffnlib.authoring.execute import execute_lessons
@@ -40,11 +40,12 @@ def main(args, root=ROOT, points=None):
     return 1 if problems else 0
 
 
-def points_of_every_exercise():
-    """Return {lesson: {exercise id: points}} for the whole course."""
-    from ffnlib.examination.lessons import CATALOGUE, exercise
+def points_of_exercises(root):
+    """Return {lesson: {exercise id: points}} for the lessons that are written and in the catalogue."""
+    from ffnlib.examination.lessons import CATALOGUE, exercises
 
-    return {lesson: {name: exercise(name).points for name in ids} for lesson, ids in CATALOGUE.items()}
+    written = [file.stem for file in lesson_files(root)]
+    return {lesson: {each.id: each.points for each in exercises(lesson)} for lesson in written if lesson in CATALOGUE}
 
 
 def build(root, points):

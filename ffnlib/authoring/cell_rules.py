@@ -11,6 +11,7 @@ CODE_ROLES = ("setup", "predict", "answer", "check", "hint", "reveal", "demo", "
 EXERCISE_ROLES = ("statement", "answer", "check", "hint", "reveal")
 KEYS = ("role", "exercise", "claim", "term")
 TAGS = ("nbval-skip", "nbval-ignore-output")
+TO_BE_WRITTEN = "(to be written)"
 NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 MADE_UP_BY_AN_EDITOR = re.compile(r"[0-9a-f]{8}(-[0-9a-f-]+)?")
 
@@ -102,6 +103,14 @@ def _entries(cell, key):
     return entries if isinstance(entries, list) else []
 
 
+def nothing_is_left_to_write(lesson):
+    """What `new-exercise` left open is filled in."""
+    for cell in lesson.cells:
+        for line, text in enumerate(cell["source"].split("\n"), 1):
+            if TO_BE_WRITTEN in text:
+                yield cell, line, f"the cell still says {TO_BE_WRITTEN!r}; write it"
+
+
 def header_first_law_last(lesson):
     """A lesson opens with its question, imports before it computes, and ends with its law."""
     body = [cell for cell in lesson.cells if role(cell) not in ("links", "solution-only")]
@@ -128,5 +137,6 @@ RULES = (
     exercises_are_named,
     exercises_are_complete,
     claims_and_terms_are_real,
+    nothing_is_left_to_write,
     header_first_law_last,
 )

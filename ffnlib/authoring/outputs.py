@@ -75,18 +75,13 @@ def _size(notebook):
 
 def cell_problems(cell):
     """Yield (0, message) for each thing among a cell's outputs that must not be stored."""
-    texts, pictures = [], []
     for output in cell["outputs"]:
         if output["output_type"] == "error":
             yield 0, f"the cell ends in {output['ename']}: {output['evalue']}; mend it, or catch it and print one line"
         if output.get("name") == "stderr":
             yield 0, f"something was written to stderr ({output['text'].strip()[:80]!r}); remove its cause"
-        data = output.get("data", {})
-        texts += [output.get("text", ""), *(value for mime, value in data.items() if mime.startswith("text/"))]
-        pictures += [data["image/png"]] if "image/png" in data else []
-    for text in texts:
-        pictures += DATA_URI.findall(text)
-    words = " ".join(_visible(text) for text in texts)
+    pictures = list(_pictures(cell))
+    words = " ".join(_words(cell))
     for name, pattern in FLEETING.items():
         seen = re.search(pattern, words)
         if seen:
@@ -103,10 +98,23 @@ def cell_problems(cell):
         yield 0, "a picture without words; print one sentence with a number computed from what is plotted"
 
 
-def _visible(text):
-    """Return a text without pictures, tags and the name that a figure prints for itself."""
-    without_pictures = DATA_URI.sub(" ", text)
-    return re.sub(r"<Figure size [^>]*>|<style.*?</style>|</?[a-zA-Z][^>]*>", " ", without_pictures, flags=re.DOTALL)
+def _pictures(cell):
+    """Yield every stored picture of a cell, in base64."""
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        yield from [data["image/png"]] if "image/png" in data else []
+        yield from DATA_URI.findall(data.get("text/html", ""))
+
+
+def _words(cell):
+    """Yield what a reader reads of a cell's outputs: no pictures, no tags, no name a figure prints for itself."""
+    for output in cell["outputs"]:
+        yield output.get("text", "")
+        for mime, text in output.get("data", {}).items():
+            if mime == "text/html":
+                yield re.sub(r"<style.*?</style>|<[^>]*>", " ", DATA_URI.sub(" ", text), flags=re.DOTALL)
+            elif mime.startswith("text/"):
+                yield re.sub(r"<Figure size [^>]*>", " ", text)
 
 
 def long_texts(notebook):

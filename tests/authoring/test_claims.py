@@ -1,0 +1,62 @@
+"""Every claim is in the table once, belongs to a lesson, and is decided by a cell of that lesson once it is written."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from ffnlib.authoring import build, claims
+from ffnlib.authoring.notebook import write
+
+CLAIMS = claims.load()
+SOLVED = sorted((build.ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
+LESSONS = {claim.lesson for claim in CLAIMS} | {"00_start_here"}
+
+
+def test_ids_are_unique_and_of_one_form():
+    count = Counter(claim.id for claim in CLAIMS)
+    assert [name for name in count if count[name] > 1 or not re.fullmatch(r"S[0-4]-\d\d", name)] == []
+
+
+def test_an_id_begins_with_its_document():
+    assert len({(claim.id[:2], claim.document) for claim in CLAIMS}) == len({claim.document for claim in CLAIMS}) == 5
+
+
+def test_every_verdict_is_one_of_four_and_says_why():
+    assert {claim.verdict for claim in CLAIMS} <= set(claims.VERDICTS)
+    assert [claim.id for claim in CLAIMS if bool(claim.because) == (claim.verdict == "open")] == []
+
+
+def test_lessons_are_numbered_without_a_gap():
+    assert [lesson[:2] for lesson in sorted(LESSONS)] == [f"{number:02}" for number in range(15)]
+
+
+def test_a_written_lesson_has_the_name_that_the_table_uses():
+    assert {file.stem for file in SOLVED} <= LESSONS
+
+
+@pytest.mark.parametrize("file", SOLVED, ids=lambda file: file.stem)
+def test_every_claim_of_a_written_lesson_is_decided_by_one_of_its_cells(file):
+    here = [claim for claim in CLAIMS if claim.lesson == file.stem]
+    undecided = [f"{claim.id}: {claim.claim}" for claim in here if not claims.decided_by(claim, file.parent)]
+    assert undecided == [], "name the deciding cell in its metadata.ffn.claim"
+    assert [claim.id for claim in here if claim.verdict == "open"] == [], "the lesson is written; give a verdict"
+
+
+def test_every_claim_that_a_cell_decides_is_in_the_table():
+    known = {claim.id for claim in CLAIMS}
+    assert sorted(set(claims.deciding_cells(build.ROOT / "solutions")) - known) == []
+
+
+def test_a_claim_is_decided_by_the_first_cell_of_its_own_lesson(lesson):
+    lesson.cell("factor")["metadata"]["ffn"]["claim"] = ["S0-01", "S0-02"]
+    lesson.cell("table")["metadata"]["ffn"]["claim"] = ["S0-01"]
+    folder = lesson.save().file.parent
+    write(folder / "02_later.ipynb", lesson.notebook)
+    here = claims.Claim("S0-01", "a document", "twice is plus itself", "true", "counted", "01_tiny")
+    elsewhere = claims.Claim("S0-02", "a document", "half is less", "true", "counted", "03_other")
+    assert claims.decided_by(here, folder) == ("01_tiny", "factor")
+    assert claims.decided_by(elsewhere, folder) is None
+    assert claims.deciding_cells(folder)["S0-01"] == [
+        ("01_tiny", "factor"), ("01_tiny", "table"), ("02_later", "factor"), ("02_later", "table"),
+    ]  # fmt: skip
