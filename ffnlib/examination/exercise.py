@@ -57,16 +57,20 @@ class Misconception:
 class Grammar:
     """How a count is put together, so that a wrong number can be explained.
 
-    `terms(*args)` returns the named terms whose sum is the count. `nouns` says what each term is in a sentence ("the
-    norms"). `inputs` are slips about what goes in: a sentence and a function from the arguments to other arguments.
-    `factors` are slips about the whole: a sentence and a function `(total, *args)` to another number. Every sentence
-    completes "this is exactly what comes out when ...".
+    `terms(*args)` returns the named terms; their sum is the count, unless `combine(terms, *args)` says otherwise.
+    `nouns` says what a term is in a sentence ("the norms"): each of these may be left out or counted twice. `inputs`
+    are slips about what goes in: a sentence and a function from the arguments to other arguments. `edits` are slips
+    about the terms: a sentence and a function `(terms, *args)` to other terms. `factors` are slips about the whole: a
+    sentence and a function `(total, *args)` to another number. Every sentence completes "this is exactly what comes
+    out when ...".
     """
 
     terms: Callable
     nouns: dict[str, str]
     inputs: tuple[tuple[str, Callable], ...] = ()
     factors: tuple[tuple[str, Callable], ...] = ()
+    edits: tuple[tuple[str, Callable], ...] = ()
+    combine: Callable | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ import functools
 import inspect
 import itertools
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 
 from ffnlib.examination.exercise import Exercise, Grammar, Misconception
 
@@ -56,7 +58,7 @@ OTHER_NAMES = {
 def tiers(exercise: Exercise) -> Iterator[Iterator[Misconception]]:
     """Yield groups of generated misconceptions, those with the fewest edits first."""
     if exercise.grammar is not None:
-        yield from grammar_tiers(exercise.grammar)
+        yield from grammar_tiers(exercise.grammar, exercise.parameters())
     yield (_misconception(edit) for edit in single_edits(exercise.oracle))
     yield _on_top(exercise)
     yield _pairs(exercise)
@@ -269,38 +271,168 @@ def _pairs(exercise: Exercise) -> Iterator[Misconception]:
 # ---------------------------------------------------------------- counts
 
 
-def grammar_tiers(grammar: Grammar) -> Iterator[list[Misconception]]:
-    """Yield the explanations of a count with one, two and three slips."""
-    single = _grammar_slips(grammar)
-    for length in (1, 2, 3):
-        groups = itertools.combinations(single, length)
-        yield [_combined(grammar, group) for group in groups if len({slip[3] for slip in group}) == length]
+@dataclass(frozen=True)
+class CountSlip:
+    """One slip in a count: its sentence, and what it changes (None: nothing).
+
+    `inputs` changes the arguments, `terms` the dict of terms, `total` the result. Two slips of one `topic` are never
+    combined.
+    """
+
+    sentence: str
+    topic: str
+    inputs: Callable | None = None
+    terms: Callable | None = None
+    total: Callable | None = None
 
 
-def _grammar_slips(grammar: Grammar) -> list[tuple]:
-    """Return `(kind, sentence, function, topic)`; two slips of one topic are never combined."""
-    slips = [("input", sentence, change, sentence) for sentence, change in grammar.inputs]
+def grammar_tiers(grammar: Grammar, parameters: tuple[str, ...] = ()) -> Iterator[Iterator[Misconception]]:
+    """Yield the explanations of a count, those with the fewest slips first.
+
+    After the slips the grammar names come those that any count can show: two arguments exchanged, one too many, twice
+    or half of it. These are combined with one other slip at most.
+    """
+    named, general = _named_slips(grammar), _general_slips(parameters)
+    yield (_combined(grammar, (slip,)) for slip in named)
+    yield (_combined(grammar, (slip,)) for slip in general)
+    yield _groups(grammar, itertools.combinations(named, 2))
+    yield _groups(grammar, itertools.combinations(named, 3))
+    yield _groups(grammar, itertools.product(named, general))
+    yield _groups(grammar, itertools.combinations(named, 4))
+
+
+def _groups(grammar: Grammar, groups) -> Iterator[Misconception]:
+    return (_combined(grammar, group) for group in groups if len({slip.topic for slip in group}) == len(group))
+
+
+def _named_slips(grammar: Grammar) -> list[CountSlip]:
+    """Return the slips that a grammar names, in the order in which a sentence tells them."""
+    slips = [CountSlip(sentence, sentence, inputs=change) for sentence, change in grammar.inputs]
+    slips += [CountSlip(sentence, sentence, terms=change) for sentence, change in grammar.edits]
     for name, noun in grammar.nouns.items():
-        verb = "are" if noun.endswith("s") and not noun.endswith("ss") else "is"
-        slips.append(("term", f"{noun} {verb} left out", (name, 0), name))
-        slips.append(("term", f"{noun} {verb} counted twice", (name, 2), name))
-    slips += [("factor", sentence, change, sentence) for sentence, change in grammar.factors]
+        slips.append(CountSlip(f"{noun} {be(noun)} left out", name, terms=_times(name, 0)))
+        slips.append(CountSlip(f"{noun} {be(noun)} counted twice", name, terms=_times(name, 2)))
+    slips += [CountSlip(sentence, sentence, total=change) for sentence, change in grammar.factors]
     return slips
 
 
-def _combined(grammar: Grammar, group) -> Misconception:
-    def program(*args):
-        given = args
-        for kind, _, change, _ in group:
-            given = change(*given) if kind == "input" else given
-        terms = dict(grammar.terms(*given))
-        for kind, _, change, _ in group:
-            if kind == "term":
-                terms[change[0]] = terms.get(change[0], 0) * change[1]
-        total = sum(terms.values())
-        for kind, _, change, _ in group:
-            total = change(total, *args) if kind == "factor" else total
-        return total
+def be(noun: str) -> str:
+    """Return "is" or "are", as it follows a noun.
 
-    because = ", and ".join(sentence for _, sentence, _, _ in group)
-    return Misconception(because, program, because, "compare this with the terms of your own sum")
+    >>> be("the norms"), be("one of the two matrices"), be("b1 and b2"), be("the bias")
+    ('are', 'is', 'are', 'is')
+    """
+    head = noun.split(" of ")[0].split(" in ")[0]
+    plural = head.endswith("s") and not head.endswith(("ss", "bias"))
+    return "are" if plural or " and " in head else "is"
+
+
+def _times(name: str, times: int) -> Callable:
+    return lambda terms, *args: {**terms, name: terms[name] * times}
+
+
+def _general_slips(parameters: tuple[str, ...]) -> list[CountSlip]:
+    """Return the slips that any count can show, about its arguments and about its result."""
+    slips = []
+    for i, name in enumerate(parameters):
+        slips += [
+            CountSlip(f"{name} + 1 stands for {name}", "argument", inputs=_shifted(i, 1)),
+            CountSlip(f"{name} - 1 stands for {name}", "argument", inputs=_shifted(i, -1)),
+            CountSlip(f"the result is multiplied by {name} once more", "result", total=_scaled(i, 1)),
+            CountSlip(f"the result is divided by {name}", "result", total=_scaled(i, -1)),
+            CountSlip(f"{name} is added to the result", "result", total=_added(i, 1)),
+            CountSlip(f"{name} is subtracted from the result", "result", total=_added(i, -1)),
+        ]
+        for j, other in enumerate(parameters):
+            if i < j:
+                sentence = f"{name} and {other} have changed places"
+                slips.append(CountSlip(sentence, "argument", inputs=_exchanged(i, j)))
+            if i != j:
+                slips.append(CountSlip(f"{other} stands where {name} belongs", "argument", inputs=_copied(i, j)))
+    slips += [
+        CountSlip(sentence, "result", total=change)
+        for sentence, change in (
+            ("everything is counted twice", lambda total, *args: 2 * _number(total)),
+            ("everything is counted half", lambda total, *args: exact(_number(total), 2)),
+            ("1 is added to the result", lambda total, *args: _number(total) + 1),
+            ("1 is subtracted from the result", lambda total, *args: _number(total) - 1),
+            ("the sign is turned round", lambda total, *args: -_number(total)),
+        )
+    ]
+    return slips
+
+
+def _shifted(i: int, by: int) -> Callable:
+    return lambda *args: (*args[:i], _size(args[i]) + by, *args[i + 1 :])
+
+
+def _exchanged(i: int, j: int) -> Callable:
+    return lambda *args: (*args[:i], _size(args[j]), *args[i + 1 : j], _size(args[i]), *args[j + 1 :])
+
+
+def _copied(i: int, j: int) -> Callable:
+    return lambda *args: (*args[:i], _like(args[i], args[j]), *args[i + 1 :])
+
+
+def _scaled(i: int, power: int) -> Callable:
+    if power > 0:
+        return lambda total, *args: _number(total) * _size(args[i])
+    return lambda total, *args: exact(_number(total), _size(args[i]))
+
+
+def _added(i: int, sign: int) -> Callable:
+    return lambda total, *args: _number(total) + sign * _size(args[i])
+
+
+def _size(value):
+    """Return a size as it is. **Raises** ValueError for a yes-or-no argument, so that no slip treats it as a size."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise ValueError(f"{value!r} is not a size")
+    return value
+
+
+def _like(value, other):
+    """Return `other`. **Raises** ValueError when only one of the two is a yes-or-no argument."""
+    if isinstance(value, bool) != isinstance(other, bool):
+        raise ValueError(f"{other!r} cannot stand for {value!r}")
+    return other
+
+
+def _number(total):
+    """Return a total as it is. **Raises** ValueError for several results, which no factor scales together."""
+    if not isinstance(total, (int, float, Fraction)):
+        raise ValueError(f"{total!r} is not one number")
+    return total
+
+
+def exact(numerator, denominator):
+    """Return a quotient without rounding: an int where it is whole, a Fraction elsewhere.
+
+    >>> exact(6, 2), exact(7, 2)
+    (3, Fraction(7, 2))
+    """
+    if isinstance(numerator, float) or isinstance(denominator, float):
+        return numerator / denominator
+    quotient = Fraction(numerator) / Fraction(denominator)
+    return int(quotient) if quotient.denominator == 1 else quotient
+
+
+def _combined(grammar: Grammar, slips: tuple[CountSlip, ...]) -> Misconception:
+    because = ", and ".join(slip.sentence for slip in slips)
+    return Misconception(
+        because, functools.partial(_counted, grammar, slips), because, "compare this with the terms of your own sum"
+    )
+
+
+def _counted(grammar: Grammar, slips: tuple[CountSlip, ...], *args):
+    """Return the count that comes out with these slips."""
+    given = args
+    for slip in slips:
+        given = slip.inputs(*given) if slip.inputs else given
+    terms = grammar.terms(*given)
+    for slip in slips:
+        terms = slip.terms(terms, *given) if slip.terms else terms
+    total = grammar.combine(terms, *given) if grammar.combine else sum(terms.values())
+    for slip in slips:
+        total = slip.total(total, *given) if slip.total else total
+    return total
