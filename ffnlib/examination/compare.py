@@ -20,7 +20,7 @@ class Difference:
 def close(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:
     """Return where two arrays agree to `tolerance`, relative plus absolute; NaN agrees with NaN, inf with inf."""
     with np.errstate(all="ignore"):
-        near = np.abs(a - b) <= tolerance * (1.0 + np.abs(b))
+        near = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= tolerance * (1.0 + np.abs(b)))
     return near | (a == b) | (np.isnan(a) & np.isnan(b))
 
 

@@ -100,6 +100,31 @@ class Evidence:
     library: bool = False
 
 
+@dataclass(frozen=True)
+class Question:
+    """One thing asked of an answer, as plain data: the only form in which a probe leaves the judge.
+
+    `action` is "look" (what is it? `name` says what is wanted), "call" it with `args`, "build" it with `args`, load
+    `weights` and run it on `inputs`, or "watch" whether that call reaches the function called `name`. `again` says
+    that `args` go into the array objects of the call before.
+    """
+
+    action: str
+    name: str = ""
+    args: tuple = ()
+    again: bool = False
+    weights: tuple = ()
+    inputs: tuple = ()
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A Remote as it travels: its number at the judge's end, and how often it may be called."""
+
+    number: int
+    calls: int
+
+
 # ---------------------------------------------------------------- values
 
 
@@ -346,33 +371,59 @@ def gather(probes: tuple[Probe, ...], answer, wanted: str = "function", library:
 
     `wanted` is "function", "class" or "value"; `proxy` turns a Remote into what the answer may call.
     """
+    respond, conversation = respondent(answer, proxy), asking(probes, wanted, library)
+    question = next(conversation)
+    while True:
+        reply = respond(question)
+        try:
+            question = conversation.send(reply)
+        except StopIteration as finished:
+            return finished.value
+
+
+def asking(probes: tuple[Probe, ...], wanted: str = "function", library: str | None = None):
+    """Put the questions one at a time: a generator that yields each, is sent the reply, and returns the Evidence."""
+    seen = yield Question("look", wanted)
+    if wanted == "value" or seen.problem:
+        return seen
+    observations = []
+    for probe in probes:
+        for position, args in enumerate(probe.calls):
+            question = Question(probe.action, "", args, position > 0, probe.weights, probe.inputs)
+            observations.append((yield question))
+            if _is_stub(observations[0]):
+                return Evidence(tuple(observations), None, "", seen.parameters)
+    used = bool(library) and (yield Question("watch", library, probes[0].calls[0]))
+    return Evidence(tuple(observations), None, "", seen.parameters, used)
+
+
+def respondent(answer, proxy=local_proxy):
+    """Return the function that replies to questions about an answer; it keeps the argument objects between calls."""
+    objects: tuple = ()
+
+    def respond(question: Question):
+        nonlocal objects
+        if question.action == "look":
+            return _look(answer, question.name)
+        if question.action == "watch":
+            return calls_library(answer, question.args, question.name, proxy)
+        if question.action == "build":
+            from ffnlib.examination.modules import observe_module
+
+            return observe_module(answer, Probe((question.args,), "build", question.weights, question.inputs))
+        observation, objects = observe(answer, refill(objects if question.again else (), question.args), proxy)
+        return observation
+
+    return respond
+
+
+def _look(answer, wanted: str) -> Evidence:
+    """Return what an answer is, before it is called."""
     if wanted == "value" or not callable(answer):
         return Evidence(answer=take(answer), problem="" if wanted == "value" else "not callable")
     if wanted == "class" and not isinstance(answer, type):
         return Evidence(answer=Seen("other", _name_of(type(answer))), problem="not a class")
-    observations = []
-    for probe in probes:
-        if probe.action == "build":
-            from ffnlib.examination.modules import observe_module
-
-            observations.append(observe_module(answer, probe))
-        else:
-            observations.extend(_observe_calls(answer, probe, proxy))
-        if len(observations) == 1 and _is_stub(observations[0]):
-            break
-    used = bool(library) and not _is_stub(observations[0]) and calls_library(answer, probes[0], library, proxy)
-    return Evidence(tuple(observations), None, "", _parameters(answer), used)
-
-
-def _observe_calls(answer, probe: Probe, proxy) -> list:
-    """Call the answer with each argument tuple of a probe, in the same array objects, and return the observations."""
-    seen, objects = [], ()
-    for args in probe.calls:
-        observation, objects = observe(answer, refill(objects, args), proxy)
-        seen.append(observation)
-        if _is_stub(observation):
-            break
-    return seen
+    return Evidence(parameters=_parameters(answer))
 
 
 def _is_stub(observation: Observation) -> bool:
@@ -387,8 +438,8 @@ def _parameters(answer) -> tuple[str, ...]:
     return tuple(code.co_varnames[: code.co_argcount])
 
 
-def calls_library(answer, probe: Probe, library: str, proxy) -> bool:
-    """Return whether the answer is, or calls, the function of that dotted name.
+def calls_library(answer, args: tuple, library: str, proxy) -> bool:
+    """Return whether the answer, called with `args`, is or calls the function of that dotted name.
 
     The call is watched with a profile hook. An answer that wants to hide can: this is for honest mistakes.
     """
@@ -405,7 +456,7 @@ def calls_library(answer, probe: Probe, library: str, proxy) -> bool:
     previous = sys.getprofile()
     sys.setprofile(watch)
     try:
-        observe(answer, copy_plain(probe.calls[0]), proxy)
+        observe(answer, copy_plain(args), proxy)
     finally:
         sys.setprofile(previous)
     return bool(found)
@@ -413,7 +464,8 @@ def calls_library(answer, probe: Probe, library: str, proxy) -> bool:
 
 # ---------------------------------------------------------------- evidence as bytes
 
-_CLASSES = {cls.__name__: cls for cls in (Seen, Raised, Observation, Evidence)}
+_CLASSES = {cls.__name__: cls for cls in (Seen, Raised, Observation, Evidence, Question, Handle)}
+_DTYPES = {np.dtype(code).str for code in "?bhilqBHILQefdFD"}
 
 
 def to_bytes(value) -> bytes:
@@ -455,8 +507,11 @@ def _plain(value, buffers: list):
     if kind is Fraction:
         return {"fraction": [f"{value.numerator:x}", f"{value.denominator:x}"]}
     if kind is np.ndarray:
-        buffers.append(value.tobytes())
-        return {"array": [value.dtype.str, list(value.shape), len(buffers[-1])]}
+        by_columns = value.flags.fnc
+        buffers.append(value.tobytes("F" if by_columns else "C"))
+        return {"array": [value.dtype.str, list(value.shape), len(buffers[-1]), by_columns]}
+    if isinstance(value, np.generic):
+        return {"scalar": _plain(np.array(value), buffers)}
     if kind is tuple or kind is list:
         return {kind.__name__: [_plain(item, buffers) for item in value]}
     if kind is dict:
@@ -482,6 +537,8 @@ def _rebuild(head, buffer: memoryview, offset: list):
         return Fraction(*[int(part, 16) for part in content])
     if tag == "array":
         return _rebuild_array(content, buffer, offset)
+    if tag == "scalar":
+        return _rebuild(content, buffer, offset)[()]
     if tag in ("tuple", "list"):
         items = [_rebuild(item, buffer, offset) for item in content]
         return tuple(items) if tag == "tuple" else items
@@ -491,9 +548,12 @@ def _rebuild(head, buffer: memoryview, offset: list):
 
 
 def _rebuild_array(content, buffer: memoryview, offset: list):
-    dtype, shape, size = np.dtype(content[0]), tuple(content[1]), content[2]
-    if dtype.kind not in "biufc" or len(buffer) - offset[0] < size or size < 0 or max(shape, default=0) > 2**40:
+    code, shape, size, by_columns = content
+    if code not in _DTYPES or type(size) is not int or not 0 <= size <= len(buffer) - offset[0]:
         raise ValueError("an array of a size or type that does not travel")
-    part = bytes(buffer[offset[0] : offset[0] + size])
+    if [0 for length in shape if type(length) is not int or not 0 <= length < 2**40]:
+        raise ValueError("an array of a shape that does not travel")
+    part = buffer[offset[0] : offset[0] + size]
     offset[0] += size
-    return np.frombuffer(part, dtype=dtype).reshape(shape).copy()
+    order = "F" if by_columns is True else "C"
+    return np.frombuffer(part, dtype=np.dtype(code)).reshape(tuple(shape), order=order).copy(order)

@@ -22,6 +22,7 @@ from ffnlib.examination.forms import Complaint, Reading, read
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
 
 LOOSE = 2e-3  # relative: numbers that agree so far are the right ones in a low precision
+LOW_PRECISION = 2e-5  # relative: what float32 carries through a few sums
 SHAPE_ERRORS = ("ValueError", "RuntimeError", "IndexError", "TypeError", "AxisError")  # what a wrong layout raises
 SEARCH_SECONDS = 0.4  # at most, for explanations that nobody listed
 
@@ -200,12 +201,16 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     if not wrong:
         return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
     named = _loose(exercise, trials, complaint) or _state(exercise, trials) or _named(exercise, trials)
-    if named is None and complaint and wrong[0].difference.kind == "form":
+    if named is not None and complaint and named[0] != complaint.name:
+        notes = (*notes, ("note", f"and {complaint.because}"))
+    if named is None and complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
         named = (complaint.name, complaint.because, complaint.next)
     if named is None:
         named = _form_of_arguments(exercise, evidence, wrong) or _shape(wrong) or _searched(exercise, trials)
     if named is None and changed:
         named = _changed_input(exercise, changed)
+    if named is None and complaint:
+        notes = (*notes, ("note", f"besides, {complaint.because}"))
     shown = wrong[0]
     if named is None:
         return _not_yet(
@@ -355,10 +360,16 @@ def _matches(exercise: Exercise, program, trials: list[Trial]) -> bool:
             continue
         if reading.value is None or trial.reading.value is None:
             return False
-        if difference(trial.reading.value, reading.value, exercise.tolerance):
+        if difference(trial.reading.value, reading.value, _tolerance(exercise, trial.reading)):
             return False
         told = told or trial.difference is not None
     return told
+
+
+def _tolerance(exercise: Exercise, reading: Reading) -> float:
+    """Return the tolerance that the precision of the numbers allows."""
+    low = reading.complaint is not None and reading.complaint.name == "float32"
+    return max(exercise.tolerance, LOW_PRECISION) if low else exercise.tolerance
 
 
 def _form_of_arguments(exercise: Exercise, evidence: Evidence, wrong: list[Trial]):
