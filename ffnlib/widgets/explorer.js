@@ -10,10 +10,16 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The attribute keeps JupyterLab's own keys (arrows, letters, delete) away from a control that has the focus. It must be
+// on the control itself: a shortcut's selector is tried on the focused element before its parents are asked.
+function control(tag, label, attributes = {}, ...children) {
+  return element(tag, { "aria-label": label, "data-lm-suppress-shortcuts": "true", ...attributes }, ...children);
+}
+
 // Each maker returns the node, what it holds now, and how it is set from outside.
 const makers = {
   slider(spec, moved) {
-    const input = element("input", { type: "range", min: spec.low, max: spec.high, step: spec.step, "aria-label": spec.label });
+    const input = control("input", spec.label, { type: "range", min: spec.low, max: spec.high, step: spec.step });
     const readout = element("output", { class: "ffn-readout" });
     const say = () => {
       readout.textContent = input.value + spec.unit;
@@ -29,7 +35,7 @@ const makers = {
 
   choice(spec, moved) {
     const options = spec.options.map((text) => element("option", { value: text }, text));
-    const input = element("select", { "aria-label": spec.label }, ...options);
+    const input = control("select", spec.label, {}, ...options);
     input.addEventListener("change", () => moved());
     return {
       node: element("label", { class: "ffn-control" }, element("span", {}, spec.label), input),
@@ -39,7 +45,7 @@ const makers = {
   },
 
   toggle(spec, moved) {
-    const input = element("input", { type: "checkbox", "aria-label": spec.label });
+    const input = control("input", spec.label, { type: "checkbox" });
     input.addEventListener("change", () => moved());
     return {
       node: element("label", { class: "ffn-control" }, input, element("span", {}, spec.label)),
@@ -49,7 +55,8 @@ const makers = {
   },
 
   matrix(spec, moved) {
-    const fields = spec.names.map((row) => row.map((name) => element("input", { type: "number", step: spec.step, "aria-label": name })));
+    const field = (name) => control("input", name, { type: "number", step: spec.step });
+    const fields = spec.names.map((row) => row.map(field));
     const heading = (text) => element("span", { class: "ffn-heading", "aria-hidden": "true" }, text);
     const grid = element("div", { class: "ffn-grid" });
     const named = spec.rows.length > 0;
@@ -120,8 +127,7 @@ function render({ model, el }) {
     controls[spec.name] = makers[spec.kind](spec, moved);
     panel.append(controls[spec.name].node);
   }
-  // The attribute keeps JupyterLab's own keys (arrows, letters, delete) away from a control that has the focus.
-  const root = element("div", { class: "ffn-explorer", role: "group", "aria-label": model.get("title"), "data-lm-suppress-shortcuts": "true" });
+  const root = element("div", { class: "ffn-explorer", role: "group", "aria-label": model.get("title") });
   root.append(element("p", { class: "ffn-title" }, model.get("title")), panel, note, picture, words);
   el.append(root);
   show();

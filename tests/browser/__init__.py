@@ -1,0 +1,1 @@
+"""Lessons in a real browser: one JupyterLab server and one Chromium for all of them."""
