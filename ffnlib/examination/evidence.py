@@ -25,7 +25,6 @@ from builtins import (
     isinstance,
     len,
     list,
-    max,
     range,
     str,
     tuple,
@@ -260,9 +259,22 @@ def local_proxy(remote: Remote):
         left[0] -= 1
         if left[0] < 0:
             raise TooManyCalls(f"the given function was called more than {remote.calls} times")
-        return remote.function(*[copy_plain(argument) for argument in args])
+        return remote.function(*[argument_for_judge(argument) for argument in args])
 
     return given_function
+
+
+def argument_for_judge(value):
+    """Return what an answer hands to a judge's function, as the array, number or list of these that it is.
+
+    **Raises** TypeError for anything else
+    """
+    if type(value) is list or type(value) is tuple:
+        return type(value)([argument_for_judge(item) for item in value])
+    seen = take(value)
+    if seen.value is None or seen.kind not in ("array", "int", "float", "bool"):
+        raise TypeError(f"the given function takes arrays and numbers, not a {seen.type}")
+    return seen.value
 
 
 def copy_plain(value):
@@ -465,7 +477,7 @@ def calls_library(answer, args: tuple, library: str, proxy) -> bool:
 # ---------------------------------------------------------------- evidence as bytes
 
 _CLASSES = {cls.__name__: cls for cls in (Seen, Raised, Observation, Evidence, Question, Handle)}
-_DTYPES = {np.dtype(code).str for code in "?bhilqBHILQefdFD"}
+_DTYPES = {np.dtype(code).str for code in "?bhilqBHILQefdFD"}  # what numbers travel as
 
 
 def to_bytes(value) -> bytes:
