@@ -17,15 +17,9 @@ from ffnlib.environment import ENVIRONMENT, ROOT, CannotPrepare, can_write, prep
 
 FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
 
-# re-run the notebooks in this environment and compare their outputs; a kernel that died is noticed after two minutes
-NOTEBOOKS = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-kernel-startup-timeout=120"]
+TESTS = ["-p", "no:nbval"]  # only the notebooks need nbval, and it starts slowly
+NOTEBOOKS = ["-p", "ffnlib.authoring.nbval_plugin"]
 NOTEBOOK_FOLDERS = ("solutions", "notebooks")
-
-# pytest loads nbval at once, so its slow import has to be skipped before pytest starts
-PYTEST = (
-    "import sys, pytest; from ffnlib.authoring.quick_start import skip_slow_import; "
-    "skip_slow_import(); sys.exit(pytest.main())"
-)
 NOTHING_SELECTED = 5  # pytest's exit status
 
 
@@ -126,7 +120,7 @@ def test(args) -> int:
     with tempfile.TemporaryDirectory() as folder:
         reports = [Path(folder) / f"{number}.xml" for number in range(len(runs(args.extra)))]
         statuses = [
-            subprocess.call([python_of(), "-c", PYTEST, *run, f"--junitxml={report}"], cwd=ROOT)
+            subprocess.call([python_of(), "-m", "pytest", *run, f"--junitxml={report}"], cwd=ROOT)
             for run, report in zip(runs(args.extra), reports, strict=True)
         ]
         say(summary([report for report in reports if report.exists()]))
@@ -139,9 +133,8 @@ def runs(extra: list[str]) -> list[list[str]]:
     if any(word.startswith(NOTEBOOK_FOLDERS) for word in named):
         return [[*NOTEBOOKS, *extra]]
     if named:
-        return [extra]
-    folders = [name for name in NOTEBOOK_FOLDERS if (ROOT / name).exists()]
-    return [["tests", "ffnlib", *extra], [*NOTEBOOKS, *folders, *extra]]
+        return [[*TESTS, *extra]]
+    return [[*TESTS, "tests", "ffnlib", *extra], [*NOTEBOOKS, *NOTEBOOK_FOLDERS, *extra]]
 
 
 def worst(statuses: list[int]) -> int:

@@ -423,13 +423,15 @@ def test_an_unknown_failure_shows_pips_last_words():
 
 def test_the_test_command_runs_tests_and_notebooks_apart():
     tests, notebooks = launcher.runs(["-x"])
-    assert tests == ["tests", "ffnlib", "-x"]
-    assert notebooks[:4] == launcher.NOTEBOOKS and notebooks[-1] == "-x"
+    assert tests == [*launcher.TESTS, "tests", "ffnlib", "-x"]
+    assert notebooks == [*launcher.NOTEBOOKS, "solutions", "notebooks", "-x"]
 
 
 def test_a_named_test_or_notebook_is_run_alone():
-    assert launcher.runs(["tests/test_launcher.py::test_x", "-q"]) == [["tests/test_launcher.py::test_x", "-q"]]
-    assert launcher.runs(["ffnlib"]) == [["ffnlib"]]
+    assert launcher.runs(["tests/test_launcher.py::test_x", "-q"]) == [
+        [*launcher.TESTS, "tests/test_launcher.py::test_x", "-q"]
+    ]
+    assert launcher.runs(["solutions"]) == [[*launcher.NOTEBOOKS, "solutions"]]
 
 
 def test_one_failing_run_fails_the_whole():
