@@ -6,7 +6,18 @@ from pathlib import Path
 from ffnlib.authoring import claims, outputs
 from ffnlib.authoring.code_rules import learner_source
 from ffnlib.authoring.lint import lint, located
-from ffnlib.authoring.notebook import NotebookError, canonical, dumps, exercise_of, new_cell, read, role, title, write
+from ffnlib.authoring.notebook import (
+    NotebookError,
+    canonical,
+    dumps,
+    exercise_of,
+    meaning,
+    new_cell,
+    read,
+    role,
+    title,
+    write,
+)
 from ffnlib.authoring.regions import BEGIN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +103,20 @@ def load(root, points):
         link_neighbours(notebook, file, solved)
         for cell in notebook["cells"]:
             mark_for_nbgrader(cell, exercises or {})
-    return problems, solved
+    return problems + words_defined_twice(root, solved), solved
+
+
+def words_defined_twice(root, solved):
+    """Return a Problem for every cell that defines a word which an earlier cell of the course has defined."""
+    problems, first = [], {}
+    for file, notebook in solved.items():
+        for cell in notebook["cells"]:
+            for term in meaning(cell).get("term", []):
+                earlier = first.setdefault(term.lower(), f"{file.stem}, {cell['id']}")
+                if earlier != f"{file.stem}, {cell['id']}":
+                    message = f"{term!r} is already defined ({earlier}); define it once and use it here"
+                    problems.append(located(shown(root, file), notebook["cells"], cell, 0, message))
+    return problems
 
 
 def lesson_files(root):
@@ -140,7 +164,7 @@ def mark_for_nbgrader(cell, points):
     if role(cell) == "answer" and exercise in points:
         metadata |= {"deletable": False, "nbgrader": nbgrader_entry(exercise, solution=True)}
     elif role(cell) == "predict" and BEGIN in cell["source"]:
-        metadata |= {"deletable": False, "nbgrader": nbgrader_entry(f"{cell['id']}_prediction", solution=True)}
+        metadata |= {"deletable": False, "nbgrader": nbgrader_entry(cell["id"], solution=True)}
     elif role(cell) == "check" and exercise in points:
         graded = nbgrader_entry(f"{exercise}_check", solution=False) | {"points": points[exercise]}
         metadata |= {"deletable": False, "editable": False, "nbgrader": graded}

@@ -103,6 +103,15 @@ def _entries(cell, key):
     return entries if isinstance(entries, list) else []
 
 
+def pictures_in_text_have_words(lesson):
+    """A picture in a text cell says in words what it shows."""
+    for cell in lesson.cells:
+        if cell["cell_type"] == "markdown":
+            for line, text in enumerate(cell["source"].split("\n"), 1):
+                if re.search(r"!\[\s*\]|<img(?![^>]*\balt=[\"'][^\"'])", text):
+                    yield cell, line, "a picture without words; write ![what it shows](...) or <img alt='...'>"
+
+
 def nothing_is_left_to_write(lesson):
     """What `new-exercise` left open is filled in."""
     for cell in lesson.cells:
@@ -119,12 +128,16 @@ def header_first_law_last(lesson):
         return
     if role(body[0]) != "header" or not body[0]["source"].startswith("# "):
         yield body[0], 1, "the first cell is the header; give it the role 'header' and a first line '# Title'"
-    elif "minutes" not in body[0]["source"]:
-        yield body[0], 1, "the header does not say how long the lesson takes; write 'NN minutes' into it"
+    else:
+        for part, what in (("?", "the question"), ("minutes", "how many minutes it takes")):
+            if part not in body[0]["source"]:
+                yield body[0], 1, f"the header does not say {what} ({part!r}); add it"
     if lesson.code and role(lesson.code[0]) != "setup":
         yield lesson.code[0], 1, "the first code cell is the setup; put the imports there, with the role 'setup'"
     if role(body[-1]) != "law":
         yield body[-1], 1, "the last cell is the law; end with one sentence and what would change our mind"
+    elif "change our mind" not in body[-1]["source"]:
+        yield body[-1], 1, "the law does not say 'What would change our mind: ...'; add it"
     for kind in ("header", "law", "links"):
         for cell in lesson.of(kind)[1:]:
             yield cell, 0, f"a second {kind} cell; a lesson has one"
@@ -137,6 +150,7 @@ RULES = (
     exercises_are_named,
     exercises_are_complete,
     claims_and_terms_are_real,
+    pictures_in_text_have_words,
     nothing_is_left_to_write,
     header_first_law_last,
 )

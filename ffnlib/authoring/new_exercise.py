@@ -46,21 +46,23 @@ def test_{id}_agrees_with_an_independent_computation():
     pytest.fail("{id}: compare the model answer with torch, with a loop or with numbers worked out by hand")
 '''
 
-STATEMENT = """## Exercise: `{id}`
+STATEMENT = """### {id}
 
-Write `{id}(x)` so that it returns {to_be_written}.
+Return {to_be_written}.
 
-| argument | shape | meaning |
-|---|---|---|
-| `x` | `(...)` | {to_be_written} |
+| name | shape |
+|---|---|
+| `x` | {to_be_written} |
+| result | {to_be_written} |
 
-By hand: {to_be_written}."""
+By hand: `{id}({to_be_written})` is `{to_be_written}`."""
 
-ANSWER = '''def {id}(x):
-    """Return {to_be_written}."""
+HINT = '# hint("{id}")        # remove the first # for a hint; hint("{id}", 2) and 3 say more'
+REVEAL = '# reveal("{id}")      # remove the first # to see a right answer and why it is one'
+ANSWER = """def {id}(x):
     ### BEGIN SOLUTION
     raise NotImplementedError
-    ### END SOLUTION'''
+    ### END SOLUTION"""
 
 
 class Refused(ValueError):
@@ -174,8 +176,8 @@ def with_cells(notebook, name):
         new_cell("markdown", f"{slug}-statement", STATEMENT.format(**words), role="statement", exercise=name),
         new_cell("code", f"{slug}-answer", ANSWER.format(**words), role="answer", exercise=name),
         new_cell("code", f"{slug}-check", f'check("{name}", {name})', role="check", exercise=name),
-        new_cell("code", f"{slug}-hint", f'hint("{name}")', role="hint", exercise=name),
-        new_cell("code", f"{slug}-reveal", f'reveal("{name}")', role="reveal", exercise=name),
+        new_cell("code", f"{slug}-hint", HINT.format(**words), role="hint", exercise=name),
+        new_cell("code", f"{slug}-reveal", REVEAL.format(**words), role="reveal", exercise=name),
     ]
     old = notebook["cells"]
     above = next((index for index, cell in enumerate(old) if role(cell) == "law"), len(old))

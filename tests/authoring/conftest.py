@@ -49,7 +49,7 @@ TINY = new_notebook(
         *exercise_cells("half", VALUE_ANSWER),
         new_cell("markdown", "factor", "The **factor** is 2.", role="text", term=["factor"], claim=["S0-01"]),
         new_cell("code", "table", "for number in (1, 2):\n    print(number, 2 * number)", role="demo"),
-        new_cell("markdown", "law", "Twice is plus itself.", role="law"),
+        new_cell("markdown", "law", "Twice is plus itself. What would change our mind: 2 + 2 = 5.", role="law"),
     ],
 )
 POINTS = {"01_tiny": {"double": 1, "half": 1}}

@@ -170,13 +170,33 @@ def test_a_notebook_without_a_source_is_reported_and_then_removed(lesson):
 def test_lessons_link_to_their_neighbours(lesson):
     cells = [
         new_cell("markdown", "question", "# What is half?\n\n3 minutes", role="header"),
-        new_cell("markdown", "law", "Half is less.", role="law"),
+        new_cell("markdown", "law", "Half is less. What would change our mind: a half of 0.", role="law"),
     ]
     write(lesson.root / "solutions" / "02_half.ipynb", new_notebook("02_half", cells))
     lesson.points["02_half"] = {}
     assert built(lesson)["links"]["source"] == "[Next: What is half?](02_half.ipynb)"
     second = read(lesson.root / "notebooks" / "02_half.ipynb")["cells"][-1]
     assert second["source"] == "[Previous: What is twice a number?](01_tiny.ipynb)"
+
+
+def test_a_word_is_defined_once_in_the_course(lesson):
+    again = [
+        new_cell("markdown", "question", "# What is half?\n\n3 minutes", role="header"),
+        new_cell("markdown", "factor-again", "A **Factor** is 2.", role="text", term=["Factor"]),
+        new_cell("markdown", "law", "Half is less. What would change our mind: a half of 0.", role="law"),
+    ]
+    write(lesson.root / "solutions" / "02_half.ipynb", new_notebook("02_half", again))
+    [problem] = build.build(lesson.save().root, lesson.points | {"02_half": {}})
+    assert "02_half.ipynb, cell 2 (factor-again): 'Factor' is already defined (01_tiny, factor)" in str(problem)
+
+
+def test_predictions_become_ellipses_and_are_no_points(lesson):
+    source = '### BEGIN SOLUTION\nguess = "TRUE"\nwhy = "seen"\n### END SOLUTION\npredict("S0-01", guess)'
+    lesson.notebook["cells"].insert(2, new_cell("code", "guess-first", source, role="predict"))
+    cell = built(lesson)["guess-first"]
+    assert cell["source"] == '# your code here\nguess = ...\nwhy = ...\npredict("S0-01", guess)'
+    assert cell["metadata"]["nbgrader"]["grade_id"] == "guess-first"
+    assert cell["metadata"]["nbgrader"]["solution"] and not cell["metadata"]["nbgrader"]["grade"]
 
 
 def test_nothing_is_written_while_a_rule_is_broken(lesson, capsys):

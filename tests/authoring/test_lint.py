@@ -248,9 +248,11 @@ def test_the_notebook_says_which_lesson_it_is(lesson):
     [
         (lambda cells: cells.pop(0), "the first cell is the header"),
         (lambda cells: cells[0].update(source="What?"), "the first cell is the header"),
-        (lambda cells: cells[0].update(source="# What?"), "how long the lesson takes"),
+        (lambda cells: cells[0].update(source="# What?"), "how many minutes it takes"),
+        (lambda cells: cells[0].update(source="# What.\n\n5 minutes"), "does not say the question"),
         (lambda cells: cells.insert(1, cells.pop(-2)), "the first code cell is the setup"),
         (lambda cells: cells.pop(), "the last cell is the law"),
+        (lambda cells: cells[-1].update(source="Twice is plus itself."), "What would change our mind"),
         (lambda cells: cells.insert(3, cells[-1] | {"id": "law-two"}), "a second law cell"),
         (lambda cells: cells.clear(), "the lesson has no cells"),
     ],
@@ -262,6 +264,15 @@ def test_a_lesson_opens_with_its_question_and_ends_with_its_law(lesson, change, 
 
 def test_the_links_may_follow_the_law(lesson):
     lesson.notebook["cells"].append(new_cell("markdown", "links", "[Next](02.ipynb)", role="links"))
+    assert problems(lesson) == []
+
+
+@pytest.mark.parametrize("picture", ["![](a.png)", "![ ](a.png)", "<img src='a.png'>", "<img alt='' src='a.png'>"])
+def test_a_picture_in_a_text_has_words(lesson, picture):
+    lesson.cell("factor")["source"] += f"\n\n{picture}"
+    problem = only(lesson)
+    assert problem.line == 3 and "a picture without words" in problem.message
+    lesson.cell("factor")["source"] = "The **factor** is 2. ![two dots](a.png) <img src='b.png' alt='two dots'>"
     assert problems(lesson) == []
 
 
