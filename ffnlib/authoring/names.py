@@ -2,7 +2,10 @@
 
 import ast
 import builtins
-import symtable
+import dis
+from types import CodeType
+
+LOADS = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
 
 
 def bound(source):
@@ -48,15 +51,12 @@ def _names_bound_by(node):
 
 def used(source):
     """Return the names that `source` takes from other cells, builtins left out."""
-    names = set()
-    tables = [symtable.symtable(source, "<cell>", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        at_notebook_level = table.get_type() == "module"
-        names |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (at_notebook_level or symbol.is_global())
-        }
+    # Bytecode rather than the symbol table, which since Python 3.12 lists a comprehension's own names as well.
+    names, programs = set(), [compile(source, "<cell>", "exec")]
+    while programs:
+        program = programs.pop()
+        programs += [constant for constant in program.co_consts if isinstance(constant, CodeType)]
+        steps = list(dis.get_instructions(program))
+        stored = {step.argval for step in steps if step.opname == "STORE_NAME"}
+        names |= {step.argval for step in steps if step.opname in LOADS} - stored
     return names - set(dir(builtins)) - set(bound(source))
