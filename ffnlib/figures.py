@@ -255,8 +255,8 @@ class Table(_Shown):
             f'<tr style="{_ON_WHITE}">{"".join(_cell("td", entry) for entry in row)}</tr>' for row in self.rows
         )
         return (
+            f'<p style="{_ON_WHITE} margin: 0px 0px 4px 0px; font-size: 14px;"><strong>{escape(self.title)}</strong></p>'
             f'<table style="{_ON_WHITE} border-collapse: collapse; margin: 0px 0px 8px 0px;">'
-            f'<caption style="{_ON_WHITE} text-align: left; font-weight: bold;">{escape(self.title)}</caption>'
             f'<thead><tr style="{_ON_WHITE}">{heading}</tr></thead><tbody>{lines}</tbody></table>'
         )
 

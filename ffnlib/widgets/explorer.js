@@ -63,10 +63,14 @@ const makers = {
     grid.style.gridTemplateColumns = `${named ? "auto " : ""}repeat(${spec.columns.length}, auto)`;
     grid.append(...(named ? [heading("")] : []), ...spec.columns.map(heading));
     fields.forEach((row, at) => grid.append(...(named ? [heading(spec.rows[at])] : []), ...row));
+    const halfTyped = new Set();
     for (const input of fields.flat()) {
       // A half-typed number ("", "-") waits: it is only taken, and remarked on, when the field is left.
-      input.addEventListener("input", () => { if (input.value !== "") moved(TYPING_PAUSE); });
-      input.addEventListener("change", () => moved());
+      input.addEventListener("input", () => {
+        if (input.value === "") halfTyped.add(input);
+        else { halfTyped.delete(input); moved(TYPING_PAUSE); }
+      });
+      input.addEventListener("change", () => { halfTyped.delete(input); moved(); });
     }
     return {
       node: element("fieldset", { class: "ffn-matrix" }, element("legend", {}, spec.label), grid),
@@ -74,6 +78,7 @@ const makers = {
       // A field that already holds the number keeps its text, so that "0." can become "0.5" under the fingers.
       set: (rows) => rows.forEach((row, r) => row.forEach((value, c) => {
         const input = fields[r][c];
+        if (halfTyped.has(input)) return;
         if (input.value === "" || Number(input.value) !== value) input.value = String(value);
       })),
     };
