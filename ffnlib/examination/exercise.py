@@ -95,9 +95,13 @@ class Truth:
 
 @dataclass(frozen=True)
 class Indices:
-    """A one-dimensional array of row numbers; negative ones count from the end of `length(args)` rows."""
+    """A one-dimensional array of row numbers; negative ones count from the end of `length(args)` rows.
+
+    `ties(args)` returns the strength of every row where rows of equal strength may stand for each other.
+    """
 
     length: Callable
+    ties: Callable | None = None
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from ffnlib.examination import evidence as gathering
 from ffnlib.examination import slips
 from ffnlib.examination.compare import Difference, count_text, difference, number_text
-from ffnlib.examination.evidence import Evidence, Observation
-from ffnlib.examination.exercise import Exercise, Indices, Parts, Probe, Remote
+from ffnlib.examination.evidence import Evidence, Observation, Raised
+from ffnlib.examination.exercise import Exercise, Indices, Parts, Probe, Remote, Truth
 from ffnlib.examination.forms import Complaint, Reading, read
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
 
@@ -33,7 +33,7 @@ class Trial:
 
     args: tuple
     expected: Reading | None
-    expected_error: str
+    expected_error: Raised | None
     observation: Observation
     reading: Reading | None
     difference: Difference | None
@@ -124,25 +124,47 @@ def _not_yet(exercise: Exercise, name: str | None, lines, private=("called", "go
 # ---------------------------------------------------------------- one call
 
 
-def outcome(exercise: Exercise, program, args: tuple) -> tuple[Reading | None, str]:
-    """Return what a program of ours gives for the arguments: a reading, or the name of what it raises."""
+def outcome(exercise: Exercise, program, args: tuple) -> tuple[Reading | None, Raised | None]:
+    """Return what a program of ours gives for the arguments: a reading, or what it raises."""
     given = tuple(arg.function if type(arg) is Remote else gathering.copy_plain(arg) for arg in args)
     try:
-        return _normalised(exercise.returns, read(exercise.returns, gathering.take(program(*given))), args), ""
+        return _normalised(exercise.returns, read(exercise.returns, gathering.take(program(*given))), args), None
     except Exception as error:
-        return None, type(error).__name__
+        return None, gathering.describe(error)
 
 
 def _normalised(kind, reading: Reading, args: tuple) -> Reading:
-    """Return the reading with negative row numbers counted from the start."""
+    """Return the reading with negative row numbers counted from the start, and ties in the order of their rows."""
     if isinstance(kind, Indices) and reading.value is not None:
         rows = kind.length(*args)
         value = np.where(reading.value < 0, reading.value + rows, reading.value)
+        value = in_row_order(value, kind.ties(*args)) if kind.ties else value
         return Reading(value, reading.notes, reading.complaint)
     if isinstance(kind, Parts) and isinstance(reading.value, tuple):
         parts = [_normalised(k, Reading(v), args).value for k, v in zip(kind.kinds, reading.value)]
         return Reading(tuple(parts), reading.notes, reading.complaint)
     return reading
+
+
+def in_row_order(rows: np.ndarray, strengths: np.ndarray) -> np.ndarray:
+    """Return row numbers with rows of equal strength exchanged so that the earlier row is named first.
+
+    A row that is named twice stays named twice.
+
+    >>> in_row_order(np.array([4.0, 0.0, 1.0]), np.array([7.0, 5.0, 7.0, 5.0, 9.0])).tolist()
+    [4.0, 0.0, 1.0]
+    >>> in_row_order(np.array([2.0, 3.0, 3.0]), np.array([7.0, 5.0, 7.0, 5.0, 9.0])).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    if rows.ndim != 1 or not all(0 <= row < len(strengths) for row in rows):
+        return rows
+    names: dict[int, float] = {}
+    for row in rows:
+        equal = np.flatnonzero(strengths == strengths[int(row)])
+        taken = sum(other in names for other in equal)
+        if int(row) not in names:
+            names[int(row)] = float(equal[taken])
+    return np.array([names[int(row)] for row in rows], dtype=np.float64)
 
 
 def _trial(exercise: Exercise, args: tuple, seen: Observation) -> Trial:
@@ -151,13 +173,13 @@ def _trial(exercise: Exercise, args: tuple, seen: Observation) -> Trial:
     return Trial(args, expected, error, seen, reading, _difference(exercise, args, expected, error, seen, reading))
 
 
-def _difference(exercise, args, expected, error: str, seen: Observation, reading) -> Difference | None:
+def _difference(exercise, args, expected, error: Raised | None, seen: Observation, reading) -> Difference | None:
     if seen.raised:
-        if error and error in seen.raised.types:
+        if error and error.types[0] in seen.raised.types:
             return None
         return Difference(_raised_text(seen.raised), "raised")
     if error:
-        return Difference(f"a result, where {error} should be raised", "not raised")
+        return Difference(f"a result, where {error.types[0]} should be raised", "not raised")
     if reading.value is None or (isinstance(reading.value, tuple) and None in [_whole(v) for v in reading.value]):
         return Difference(reading.complaint.because if reading.complaint else "no number that can be read", "form")
     if _both_empty(seen.returned, reading.value, expected.value):
@@ -291,7 +313,7 @@ def _call_words(exercise: Exercise, args: tuple) -> str:
 
 def _argument_text(arg) -> str:
     if isinstance(arg, Remote):
-        return "a function"
+        return (arg.function.__doc__ or "a function").partition("\n")[0].rstrip(".")
     if isinstance(arg, bool) or arg is None:
         return str(arg)
     if isinstance(arg, int):
@@ -340,7 +362,7 @@ def _differ(exercise: Exercise, left, right) -> bool:
 def _named(exercise: Exercise, trials: list[Trial]):
     """Name the listed misconception whose program gives these results on every call."""
     for misconception in exercise.misconceptions:
-        if _matches(exercise, misconception.program, trials):
+        if _matches(exercise, misconception.program, trials, same_error=True):
             return misconception.name, _exactly(misconception.because), misconception.next
     return None
 
@@ -349,14 +371,19 @@ def _exactly(because: str) -> str:
     return f"this is exactly what comes out when {because}"
 
 
-def _matches(exercise: Exercise, program, trials: list[Trial]) -> bool:
-    """Return whether a wrong program agrees with every call, and with at least one wrong number among them."""
+def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool = False) -> bool:
+    """Return whether a wrong program agrees with every call, and with at least one wrong number among them.
+
+    With `same_error`, an error of the same type and text tells as much as a wrong number.
+    """
     told = False
     for trial in sorted(trials, key=lambda t: t.difference is None):
         reading, error = outcome(exercise, program, trial.args)
-        if error or trial.observation.raised:
-            if bool(error) != bool(trial.observation.raised):
+        raised = trial.observation.raised
+        if error or raised:
+            if bool(error) != bool(raised):
                 return False
+            told = told or (same_error and trial.difference is not None and _said(error) == _said(raised))
             continue
         if reading.value is None or trial.reading.value is None:
             return False
@@ -364,6 +391,10 @@ def _matches(exercise: Exercise, program, trials: list[Trial]) -> bool:
             return False
         told = told or trial.difference is not None
     return told
+
+
+def _said(error: Raised) -> tuple[str, str]:
+    return error.types[0], error.text
 
 
 def _tolerance(exercise: Exercise, reading: Reading) -> float:
@@ -412,8 +443,11 @@ def _shape(wrong: list[Trial]):
 def _searched(exercise: Exercise, trials: list[Trial]):
     """Name a slip nobody listed: the fewest small edits that give these results.
 
-    Edits that fit equally well and say different things are not guessed at.
+    Edits that fit equally well and say different things are not guessed at, and a yes or no says too little to be
+    searched for.
     """
+    if isinstance(exercise.returns, Truth):
+        return None
     if any(trial.observation.raised and trial.observation.raised.types[0] not in SHAPE_ERRORS for trial in trials):
         return None
     deadline = time.perf_counter() + SEARCH_SECONDS
@@ -468,7 +502,7 @@ def collisions(exercise: Exercise, probes: tuple[Probe, ...]) -> list[tuple[str,
 def _same_results(exercise: Exercise, left, right) -> bool:
     for (a, error_a), (b, error_b) in zip(left, right):
         if error_a or error_b:
-            if bool(error_a) != bool(error_b):
+            if bool(error_a) != bool(error_b) or _said(error_a) != _said(error_b):
                 return False
             continue
         same_form = (a.complaint is None) == (b.complaint is None)
