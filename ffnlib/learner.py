@@ -61,7 +61,7 @@ def is_strict() -> bool:
 def verdict_on(exercise_id, answer=_MISSING, seed: int | None = None) -> Verdict:
     """Return what `check` would say, without showing or recording it."""
     if answer is _MISSING and not isinstance(exercise_id, str):
-        exercise_id, answer = getattr(exercise_id, "__name__", "check"), exercise_id
+        exercise_id, answer = _name(exercise_id), exercise_id
     elif isinstance(answer, str) and callable(exercise_id):
         exercise_id, answer = answer, exercise_id
     if not isinstance(exercise_id, str):
@@ -75,6 +75,14 @@ def verdict_on(exercise_id, answer=_MISSING, seed: int | None = None) -> Verdict
         text = f"give your answer as well: check({exercise_id!r}, {exercise_id})"
         return Verdict(exercise_id, UNTOUCHED, None, (("next", text),))
     return examine(exercise, answer, exercise.seed if seed is None else seed)
+
+
+def _name(answer):
+    """Return the name an answer was defined under, or the answer itself when it has none."""
+    try:
+        return answer.__name__
+    except Exception:
+        return answer
 
 
 def examine(exercise, answer, seed: int) -> Verdict:
