@@ -87,3 +87,76 @@ def swiglu_fused(x, W_gate_up, W_down):
     """
     gate, up = np.split(x @ W_gate_up, 2, axis=-1)  # (..., d_ff) each
     return (silu(gate) * up) @ W_down  # (..., d_model)
+
+
+def layer_norm(x, gamma, beta, eps):
+    """Return x with mean 0 and variance 1 along the last axis, then scaled by gamma and shifted by beta.
+
+    The variance is the biased one (divided by d_model), and eps stands inside the root.
+
+    **Shapes** x (..., d_model), gamma and beta (d_model,) -> (..., d_model)
+
+    **Source** Ba, Kiros and Hinton 2016, section 3
+
+    >>> layer_norm(np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.array([0.0, 1.0]), 0.0).tolist()
+    [-2.0, 3.0]
+    """
+    mean = np.mean(x, axis=-1, keepdims=True)  # (..., 1)
+    variance = np.var(x, axis=-1, keepdims=True)  # (..., 1)
+    return gamma * (x - mean) / np.sqrt(variance + eps) + beta  # (..., d_model)
+
+
+def rms_norm(x, gamma, eps):
+    """Return x divided by its root mean square along the last axis, then scaled by gamma.
+
+    **Shapes** x (..., d_model), gamma (d_model,) -> (..., d_model)
+
+    **Source** Zhang and Sennrich 2019, section 4
+
+    >>> rms_norm(np.array([1.0, 7.0]), np.array([5.0, 5.0]), 0.0).tolist()
+    [1.0, 7.0]
+    """
+    mean_square = np.mean(np.square(x), axis=-1, keepdims=True)  # (..., 1)
+    return gamma * x / np.sqrt(mean_square + eps)  # (..., d_model)
+
+
+def add_and_norm(x, y, gamma, beta, eps):
+    """Return LayerNorm(x + y): how the original Transformer closes every sublayer y = f(x).
+
+    **Shapes** x and y (..., d_model), gamma and beta (d_model,) -> (..., d_model)
+
+    **Source** Vaswani et al. 2017, section 3.1
+    """
+    return layer_norm(x + y, gamma, beta, eps)  # (..., d_model)
+
+
+def pre_norm(x, f, ln):
+    """Return `x + f(ln(x))`: the norm stands before the sublayer, and x itself passes by unchanged.
+
+    **Source** Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, section 3
+
+    >>> pre_norm(1.0, lambda y: 10 * y, lambda y: y + 1)
+    21.0
+    """
+    return x + f(ln(x))
+
+
+def post_norm(x, f, ln):
+    """Return `ln(x + f(x))`: the norm stands after the sum, on the residual stream itself.
+
+    **Source** Vaswani et al. 2017, section 3.1
+
+    >>> post_norm(1.0, lambda y: 10 * y, lambda y: y + 1)
+    12.0
+    """
+    return ln(x + f(x))
+
+
+def transformer_block(x, attn, ffn, ln1, ln2):
+    """Return a pre-norm block: the attention sublayer, then the feed-forward sublayer on its result.
+
+    **Shapes** x (..., T, d_model) -> (..., T, d_model)
+
+    **Source** Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, section 3
+    """
+    return pre_norm(pre_norm(x, attn, ln1), ffn, ln2)  # (..., T, d_model)
