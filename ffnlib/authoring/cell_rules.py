@@ -4,13 +4,12 @@ import re
 from collections import Counter
 from pathlib import PurePath
 
-from ffnlib.authoring.notebook import exercise_of, meaning, role
+from ffnlib.authoring.notebook import NOT_COMPARED_TAGS, exercise_of, meaning, role
 
 MARKDOWN_ROLES = ("header", "text", "statement", "law", "links", "solution-only")
 CODE_ROLES = ("setup", "predict", "answer", "check", "hint", "reveal", "demo", "widget", "solution-only")
 EXERCISE_ROLES = ("statement", "answer", "check", "hint", "reveal")
 KEYS = ("role", "exercise", "claim", "term")
-TAGS = ("nbval-skip", "nbval-ignore-output")
 TO_BE_WRITTEN = "(to be written)"
 NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 MADE_UP_BY_AN_EDITOR = re.compile(r"[0-9a-f]{8}(-[0-9a-f-]+)?")
@@ -47,11 +46,9 @@ def every_cell_has_a_role(lesson):
         for key in sorted(set(meaning(cell)) - set(KEYS)):
             yield cell, 0, f"metadata.ffn has the key {key!r}; rename or remove it (the keys are {', '.join(KEYS)})"
         for tag in cell["metadata"].get("tags", []):
-            if tag not in TAGS:
-                yield cell, 0, (
-                    f"tag {tag!r} has no use here, the tags are {', '.join(TAGS)}; remove it (where a cell shows an "
-                    "exception, catch it and print one line)"
-                )
+            if tag not in NOT_COMPARED_TAGS:
+                allowed = " and ".join(NOT_COMPARED_TAGS)
+                yield cell, 0, f"tag {tag!r} has no use here, {allowed} have; catch an exception that a cell shows"
 
 
 def exercises_are_named(lesson):

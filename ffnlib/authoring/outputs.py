@@ -4,14 +4,13 @@ import base64
 import re
 
 from ffnlib.authoring.lint import located
-from ffnlib.authoring.notebook import dumps, role
+from ffnlib.authoring.notebook import NOT_COMPARED_COMMENTS, dumps, role
 
 PICTURE_BYTES = 40_000
 NOTEBOOK_BYTES = 600_000
 WORDS_IN_A_TEXT = 150
 WORDS_BESIDE_A_PICTURE = 5
 CELLS_COMPARED = 3
-NBVAL_COMMENTS = ("NBVAL_SKIP", "NBVAL_IGNORE_OUTPUT")
 DATA_URI = re.compile(r"data:image/[a-z+]+;base64,([A-Za-z0-9+/=\s]+)")
 FLEETING = {
     "a memory address": r"\b0x[0-9a-f]{6,}\b",
@@ -51,20 +50,16 @@ def _comments(notebook):
     for cell in _code(notebook):
         for line, text in enumerate(cell["source"].split("\n"), 1):
             comment = re.search(r"#\s*((?:nbval|pytest_validate)\w*)", text, re.IGNORECASE)
-            if comment and (comment.group(1) not in NBVAL_COMMENTS or not text.strip().startswith("#")):
-                allowed = " or ".join(NBVAL_COMMENTS)
+            if comment and (comment.group(1) not in NOT_COMPARED_COMMENTS or not text.strip().startswith("#")):
+                allowed = " or ".join(NOT_COMPARED_COMMENTS)
                 yield cell, line, f"{comment.group(1)!r} does nothing; write {allowed} on a line of its own"
 
 
 def _enough_compared(notebook):
     """nbval passes a cell that has nothing stored, so a lesson must have something to compare."""
-    compared = [cell for cell in _code(notebook) if cell["outputs"] and not _ignored(cell)]
+    compared = [cell for cell in _code(notebook) if cell["outputs"]]
     if len(compared) < CELLS_COMPARED:
         yield None, 0, f"nbval compares {len(compared)} cells; store the outputs of {CELLS_COMPARED} or more"
-
-
-def _ignored(cell):
-    return bool(cell["metadata"].get("tags")) or any(comment in cell["source"] for comment in NBVAL_COMMENTS)
 
 
 def _size(notebook):

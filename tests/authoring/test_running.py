@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ffnlib.authoring import build, execute
-from ffnlib.authoring.notebook import read
+from ffnlib.authoring.notebook import new_cell, read
 
 from .test_build import options
 
@@ -38,12 +38,17 @@ def test_a_lesson_is_run_from_top_to_bottom_and_its_words_are_stored(lesson):
     assert run(lesson, "--check") == 0
 
 
-def test_running_twice_stores_the_same_bytes(lesson):
+def test_running_twice_stores_the_same_bytes_even_where_a_cell_measures_time(lesson):
+    lesson.cell("table")["source"] = "import time\nprint(time.perf_counter())"
+    lesson.cell("table")["metadata"]["tags"] = ["nbval-ignore-output"]
+    lesson.notebook["cells"].insert(-1, new_cell("code", "clock", "# NBVAL_IGNORE_OUTPUT\ntime.time()", role="demo"))
     lesson.save()
     run(lesson, "--execute")
     first = lesson.file.read_bytes()
     run(lesson, "--execute")
-    assert lesson.file.read_bytes() == first
+    assert lesson.file.read_bytes() == first and printed(lesson.file, "clock") == ""
+    again = nbval(lesson.root, "solutions")
+    assert again.returncode == 0, again.stdout
 
 
 def test_a_lesson_finds_an_empty_progress_file_and_one_thread(lesson, monkeypatch):
@@ -64,6 +69,13 @@ def test_a_lesson_that_fails_is_reported_and_keeps_its_old_outputs(lesson, capsy
     seen = capsys.readouterr().err
     assert "cell 15 (table): the cell ends in ZeroDivisionError" in seen and "stderr ('careful')" in seen
     assert lesson.file.read_bytes() == before
+
+
+def test_a_failure_is_reported_even_in_a_cell_that_is_not_compared(lesson, capsys):
+    lesson.cell("table")["source"] = "# NBVAL_IGNORE_OUTPUT\n1 / 0"
+    lesson.save()
+    assert run(lesson, "--execute") == 1
+    assert "cell 15 (table): the cell ends in ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_lesson_that_is_not_there_is_named(lesson, capsys):
