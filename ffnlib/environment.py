@@ -116,7 +116,7 @@ def can_write(folder: Path) -> bool:
 @contextmanager
 def only_one_at_a_time() -> Iterator[None]:
     """Wait while another start prepares the same environment; the lock falls when its holder ends, however it ends."""
-    with open(LOCK, "w") as file:
+    with open(LOCK, "a") as file:
         if not lock(file):
             say("Another start is preparing the environment. Waiting for it ...")
             while not lock(file):
