@@ -1,0 +1,49 @@
+"""What can still happen to a right result on its way out of an answer, as misconceptions for any array exercise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ffnlib.examination.exercise import Misconception
+
+
+def rounded(program, digits=(2, 3, 4, 6)) -> tuple[Misconception, ...]:
+    """Return the misconceptions that round a program's result."""
+    return tuple(_rounded(program, places) for places in digits)
+
+
+def _rounded(program, places: int) -> Misconception:
+    def round_result(*args):
+        return np.round(program(*args), places)
+
+    because = f"the result is rounded to {places} digits"
+    return Misconception(f"rounded to {places} digits", round_result, because, "return the unrounded numbers")
+
+
+def whole_for_whole(program) -> Misconception:
+    """Return the misconception that writes a program's result into an array of the first argument's integer type."""
+
+    def cut(*args):
+        first = np.asarray(args[0])
+        return np.asarray(program(*args)).astype(first.dtype if first.dtype.kind == "i" else np.float64)
+
+    because = "for whole numbers as input the results are cut to whole numbers as well"
+    step = "np.zeros_like(x) and np.empty_like(x) take over the integer type of x: ask for dtype=float"
+    return Misconception("cut to whole numbers", cut, because, step)
+
+
+def absolute(program) -> Misconception:
+    """Return the misconception that drops the sign of a program's result."""
+    return Misconception(
+        "sign dropped",
+        lambda *args: np.abs(program(*args)),
+        "every result has lost its sign",
+        "may the result be negative? look for np.abs, and on which factor it acts",
+    )
+
+
+def negated(program) -> Misconception:
+    """Return the misconception that turns the sign of a program's result."""
+    return Misconception(
+        "sign turned", lambda *args: -np.asarray(program(*args)), "the result has the opposite sign", "look for a minus"
+    )
