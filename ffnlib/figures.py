@@ -75,7 +75,7 @@ def contrast(colour: str, other: str) -> float:
     >>> contrast("#000000", "#FFFFFF")
     21.0
 
-    Source: Web Content Accessibility Guidelines 2.2, definition of contrast ratio
+    **Source** Web Content Accessibility Guidelines 2.2, definition of contrast ratio
     """
     darker, lighter = sorted((_luminance(colour), _luminance(other)))
     return round((lighter + 0.05) / (darker + 0.05), 2)
@@ -130,7 +130,7 @@ def entitle(figure: "Figure", title: str) -> None:
 def png(figure: "Figure", budget: int = BUDGET) -> bytes:
     """The figure as a PNG of at most `budget` bytes: few colours, no time stamp, the same bytes for the same figure.
 
-    Raises: ValueError when even the coarsest resolution is too large.
+    **Raises** ValueError when even the coarsest resolution is too large.
     """
     from PIL import Image
 
@@ -190,7 +190,7 @@ class _Shown:
 class Picture(_Shown):
     """A figure and the sentence that says what it shows; make it the last line of a cell, or `display` it.
 
-    Raises: ValueError for empty words, for words that repeat the title, and for a picture over the budget.
+    **Raises** ValueError for empty words, for words that repeat the title, and for a picture over the budget.
     """
 
     figure: "Figure"
@@ -233,7 +233,7 @@ class Picture(_Shown):
 class Table(_Shown):
     """Rows of text or numbers with a heading each column, and the sentence that says what they show.
 
-    Raises: ValueError for empty words, for words that repeat the title, and for a row of another length.
+    **Raises** ValueError for empty words, for words that repeat the title, and for a row of another length.
     """
 
     columns: Sequence[str]
@@ -255,7 +255,7 @@ class Table(_Shown):
             f'<tr style="{_ON_WHITE}">{"".join(_cell("td", entry) for entry in row)}</tr>' for row in self.rows
         )
         return (
-            f'<p style="{_ON_WHITE} margin: 0px 0px 4px 0px; font-size: 14px;"><strong>{escape(self.title)}</strong></p>'
+            f'<p style="{_ON_WHITE} margin: 0px 0px 4px 0px;"><strong>{escape(self.title)}</strong></p>'
             f'<table style="{_ON_WHITE} border-collapse: collapse; margin: 0px 0px 8px 0px;">'
             f'<thead><tr style="{_ON_WHITE}">{heading}</tr></thead><tbody>{lines}</tbody></table>'
         )
@@ -288,7 +288,7 @@ def lines(
 ) -> Picture:
     """One line for each entry of `series`, named at its right end; `marks` are points (x, y, text) worth a word.
 
-    Raises: ValueError for more lines than roles, an unknown role, and what `Picture` refuses.
+    **Raises** ValueError for more lines than roles, an unknown role, and what `Picture` refuses.
     """
     _known_roles(roles, at_least=len(series))
     figure, axes = panel(title, x_label=x_label, y_label=y_label)
@@ -297,6 +297,10 @@ def lines(
             axes.plot(x, y, color=PALETTE[role], linestyle=STROKES[role])
         axes.set_xscale(x_scale)
         axes.set_yscale(y_scale)
+        if x_scale == "linear":
+            _speak(axes.xaxis, x)
+        if y_scale == "linear":
+            _speak(axes.yaxis, np.concatenate([np.ravel(y) for y in series.values()]))
         _name_lines(axes, list(series))
         for at_x, at_y, text in marks:
             axes.plot([at_x], [at_y], "o", color=PALETTE["ink"])
@@ -308,6 +312,16 @@ def lines(
                 bbox={"facecolor": WHITE, "edgecolor": "none", "pad": 1},
             )
     return Picture(figure, words)
+
+
+def _speak(axis: Any, numbers: Any) -> None:
+    """Write "2 billion" at the ticks of an axis with large numbers, not a lone 1e9 at its end."""
+    largest = np.nanmax(np.abs(np.asarray(numbers, dtype=float)))
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if largest >= size:
+            axis.set_major_formatter(lambda tick, _, size=size, name=name: f"{tick / size:g} {name}" if tick else "0")
+            axis.get_major_locator().set_params(nbins=5)
+            return
 
 
 def _known_roles(roles: Sequence[str], at_least: int) -> None:
@@ -343,9 +357,11 @@ def bars(
     words: str,
     x_label: str,
     highlight: Sequence[int] = (),
-    number: str = "{:,g}",
+    number: str | None = None,
 ) -> Picture:
     """Horizontal bars in the order given, each with its number; the highlighted ones hatched in the value colour."""
+    if number is None:
+        number = "{:,.0f}" if np.all(np.mod(lengths, 1) == 0) else "{:,g}"
     figure, axes = panel(title, x_label=x_label, size=(SIZE[0], max(2.0, 1.2 + 0.38 * len(labels))))
     marked = {range(len(labels))[index] for index in highlight}
     colours = [PALETTE["value" if index in marked else "key"] for index in range(len(labels))]
@@ -353,7 +369,8 @@ def bars(
     with style():
         drawn = axes.barh(labels, lengths, color=colours, hatch=hatches, edgecolor=WHITE, linewidth=0, height=0.7)
         axes.bar_label(drawn, [number.format(length) for length in lengths], padding=4)
-        axes.margins(x=0.14)
+        axes.margins(x=0.2)
+        _speak(axes.xaxis, lengths)
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
     return Picture(figure, words)
@@ -367,21 +384,27 @@ def heat_map(
     x_label: str,
     y_label: str,
     value_label: str,
+    x_names: Sequence[str] = (),
+    y_names: Sequence[str] = (),
     numbers: str | None = None,
     colours: str = "cividis",
     size: tuple[float, float] = SIZE,
 ) -> Picture:
-    """A matrix as magnitudes; `numbers`, a format such as "{:.1f}", writes each one into its cell.
+    """A matrix as magnitudes; `x_names` and `y_names` name columns and rows, such as tokens.
 
-    Shapes: values (rows, columns).
+    `numbers`, a format such as "{:.1f}", writes each number into its cell.
+
+    **Shapes** values (rows, columns).
     """
     values = np.asarray(values, dtype=float)
     figure, axes = panel(title, x_label=x_label, y_label=y_label, size=size)
     with style():
         image = axes.imshow(values, aspect="auto", interpolation="nearest", cmap=colours)
         figure.colorbar(image, ax=axes, label=value_label)
-        for axis in (axes.xaxis, axes.yaxis):
+        for axis, names, tilt in ((axes.xaxis, x_names, 45 if len(x_names) > 8 else 0), (axes.yaxis, y_names, 0)):
             axis.get_major_locator().set_params(integer=True)
+            if len(names):
+                axis.set_ticks(range(len(names)), names, rotation=tilt)
         if numbers is not None:
             _write_into_cells(axes, image, values, numbers)
     return Picture(figure, words)
@@ -407,7 +430,7 @@ def matrices(
 
     Cells where the mask is true get a heavy frame in the key colour. A vector is drawn as one row.
 
-    Shapes: arrays (columns,) or (rows, columns); a mask has the shape of its array.
+    **Shapes** arrays (columns,) or (rows, columns); a mask has the shape of its array.
     """
     from matplotlib.figure import Figure
 

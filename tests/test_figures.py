@@ -65,6 +65,16 @@ def every_kind_of_picture():
         "a large heat map": figures.heat_map(
             rng.normal(size=(64, 512)), x_label="unit", y_label="token", value_label="activation", **say
         ),
+        "large counts": figures.bars(["attention", "FFN"], [2_147_483_648, 4_294_967_296], x_label="parameters", **say),
+        "named tokens": figures.heat_map(
+            rng.normal(size=(12, 12)),
+            x_names=["feed-forward"] * 12,
+            y_names=["the longest token"] * 12,
+            x_label="",
+            y_label="",
+            value_label="w",
+            **say,
+        ),
         "numbers in cells": figures.heat_map(
             rng.normal(size=(3, 4)), x_label="unit", y_label="token", value_label="activation", numbers="{:.1f}", **say
         ),
@@ -74,7 +84,16 @@ def every_kind_of_picture():
     }
 
 
-KINDS = ("lines", "log lines", "bars", "a large heat map", "numbers in cells", "matrices")
+KINDS = (
+    "lines",
+    "log lines",
+    "bars",
+    "a large heat map",
+    "large counts",
+    "named tokens",
+    "numbers in cells",
+    "matrices",
+)
 
 
 @pytest.mark.parametrize("eye", EYES)
@@ -178,6 +197,13 @@ def test_drawing_uses_no_pyplot():
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_large_numbers_are_spoken_at_the_axis_and_exact_at_the_bar():
+    axes = every_kind_of_picture()["large counts"].figure.axes[0]
+    axes.figure.draw_without_rendering()
+    assert "2 billion" in [label.get_text() for label in axes.get_xticklabels()]
+    assert "4,294,967,296" in [text.get_text() for text in axes.texts]
 
 
 def test_lines_are_named_at_their_ends_in_the_order_of_their_heights():

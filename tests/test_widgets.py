@@ -83,6 +83,16 @@ def test_a_control_from_nowhere_in_a_message_is_ignored():
 def test_a_misspelt_parameter_is_named_with_the_near_one():
     with pytest.raises(TypeError, match="'slop' is no parameter of line_of: did you mean 'slope'"):
         explore(line_of, "t", slop=Slider("slope", 0, 5))
+    with pytest.raises(TypeError, match="'slop' is no control of this widget: did you mean 'slope'"):
+        a_widget().move(slop=3)
+
+
+def test_a_picture_that_fails_when_it_is_drawn_is_said_like_any_failure():
+    def labelled(formula="plain"):
+        return figures.Picture(figures.panel(formula)[0], f"{len(formula)} characters.")
+
+    widget = explore(labelled, "t", formula=Choice("formula", ["plain", r"$\frac{1}$"])).move(formula=r"$\frac{1}$")
+    assert "ValueError" in widget.note and widget.words == "5 characters."
 
 
 def test_a_parameter_without_control_or_default_is_named():
@@ -276,12 +286,14 @@ def nbval(notebook):
     return run.returncode, run.stdout + run.stderr
 
 
+@pytest.mark.slow
 def test_nbval_passes_a_picture_and_a_widget_twice_in_a_row(executed):
     for _ in range(2):
         status, report = nbval(executed)
         assert status == 0 and "3 passed" in report, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "said", "changed"), [(1, "2 times as long", "3 times as long"), (2, "(4.5, 3)", "(4.5, 4)")]
 )
@@ -296,6 +308,7 @@ def test_nbval_fails_when_the_words_of_one_cell_change(executed, tmp_path, cell,
     assert status == 1 and "1 failed, 2 passed" in report, report
 
 
+@pytest.mark.slow
 def test_nbval_passes_when_only_the_pixels_differ(executed, tmp_path):
     text = executed.read_text(encoding="utf-8")
     other = re.sub(r"(data:image/png;base64,)[A-Za-z0-9+/]{40}", r"\1" + "A" * 40, text)

@@ -127,7 +127,7 @@ class Toggle(Control):
 class Matrix(Control):
     """A small matrix or vector of numbers, each in a field of its own; the function receives a float64 array.
 
-    Shapes: value (columns,) or (rows, columns)
+    **Shapes** value (columns,) or (rows, columns)
     """
 
     kind: ClassVar[str] = "matrix"

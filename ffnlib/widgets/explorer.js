@@ -1,7 +1,8 @@
 // Draws what Python describes: native controls with names, the picture, its sentence. It computes nothing.
 
 const TYPING_PAUSE = 300; // ms without a key before a typed number is taken
-const PATIENCE = 5000; // ms after which an unanswered question no longer holds back the next
+const PATIENCE = 5000; // ms after which an unanswered question is remarked on, and no longer holds back the next
+const NO_ANSWER = "Python has not answered: it is busy, or it was restarted and this cell must run again.";
 
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -92,17 +93,17 @@ function render({ model, el }) {
   const controls = {};
 
   let timer = null; // a question about to be sent
-  let sent = null; // when the last unanswered one was sent
+  let waiting = null; // for the answer to the last one
   let unsent = false; // something moved since then
 
   function ask() {
     timer = null;
-    if (sent !== null && Date.now() - sent < PATIENCE) {
+    if (waiting !== null) {
       unsent = true; // one question at a time: the answer to the newest position is the one that counts
       return;
     }
     unsent = false;
-    sent = Date.now();
+    waiting = setTimeout(() => { waiting = null; note.textContent = NO_ANSWER; }, PATIENCE);
     const asked = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value()]));
     model.send({ turn: model.get("turn") + 1, asked });
   }
@@ -113,7 +114,8 @@ function render({ model, el }) {
   }
 
   function answered() {
-    sent = null;
+    clearTimeout(waiting);
+    waiting = null;
     if (unsent) { ask(); return; }
     if (timer === null) show();
   }
@@ -140,6 +142,7 @@ function render({ model, el }) {
   model.on("change:turn", answered);
   return () => {
     clearTimeout(timer);
+    clearTimeout(waiting);
     model.off("change:turn", answered);
   };
 }

@@ -7,7 +7,7 @@ reader without a kernel, a printed page and nbval therefore see the default posi
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
 from html import escape
@@ -29,7 +29,7 @@ def explore(function: Callable[..., Any], title: str, **controls: "Control") -> 
     The function returns a `Picture`, a `Table`, or `(figure, words)`. In a process that only gathers answers
     (FFNLIB_WORKER=1) nothing is computed and None comes back.
 
-    Raises: TypeError when the controls are not the function's parameters; whatever the function raises at the default.
+    **Raises** TypeError when the controls are not the function's parameters; what the function raises at the default.
     """
     if os.environ.get("FFNLIB_WORKER") == "1":
         return None
@@ -40,13 +40,17 @@ def explore(function: Callable[..., Any], title: str, **controls: "Control") -> 
 def _same_names(function: Callable[..., Any], controls: dict[str, "Control"]) -> None:
     parameters = inspect.signature(function).parameters
     for name in controls:
-        if name not in parameters:
-            near = get_close_matches(name, parameters, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, parameters)) or 'none'}."
-            raise TypeError(f"the control {name!r} is no parameter of {function.__name__}: {hint}")
+        _known(name, parameters, f"parameter of {function.__name__}")
     missing = [name for name, one in parameters.items() if one.default is one.empty and name not in controls]
     if missing:
         raise TypeError(f"{function.__name__} also needs {missing!r}: give each a control or a default.")
+
+
+def _known(name: str, names: Iterable[str], kind: str) -> None:
+    near = get_close_matches(name, names, 1)
+    if name not in names:
+        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(map(repr, names)) or 'none'}."
+        raise TypeError(f"{name!r} is no {kind}: {hint}")
 
 
 class Explorer:
@@ -55,7 +59,7 @@ class Explorer:
     def __init__(self, function: Callable[..., Any], title: str, controls: dict[str, "Control"]) -> None:
         self.function, self.title, self.controls = function, title, controls
         self.positions: dict[str, Any] = {name: control.value for name, control in controls.items()}  # type: ignore[attr-defined]
-        self.shown = _shown(function(**self.positions))
+        self.shown = self._show()
         self.note = ""
         self.error: Exception | None = None
         self._live: Any = None
@@ -64,10 +68,11 @@ class Explorer:
         """Set some controls and compute again; what cannot be done as asked is said in `note`."""
         notes = []
         for name, position in asked.items():
+            _known(name, self.controls, "control of this widget")
             self.positions[name], sentence = self.controls[name].read(position)  # type: ignore[attr-defined]
             notes.append(sentence)
         try:
-            self.shown, self.error = _shown(self.function(**self.positions)), None
+            self.shown, self.error = self._show(), None
         except Exception as error:
             # Kept and said: an exception in a widget's callback would otherwise end in a log nobody reads.
             self.error = error
@@ -76,6 +81,17 @@ class Explorer:
             )
         self.note = " ".join(filter(None, notes))
         return self
+
+    def _show(self) -> Picture | Table:
+        result = self.function(**self.positions)
+        shown = Picture(*result) if isinstance(result, tuple) and len(result) == 2 else result
+        if not isinstance(shown, Picture | Table):
+            kind = type(result).__name__
+            raise TypeError(
+                f"{self.function.__name__} returned {kind}; a Picture, a Table or (figure, words) is needed."
+            )
+        _ = shown.body  # drawn now, so that a picture that cannot be drawn is caught where the function is
+        return shown
 
     @property
     def words(self) -> str:
@@ -121,14 +137,6 @@ class Explorer:
         with self._live.hold_sync():
             for name, value in {**self._state(), "turn": content["turn"]}.items():
                 setattr(self._live, name, value)
-
-
-def _shown(result: Any) -> Picture | Table:
-    if isinstance(result, Picture | Table):
-        return result
-    if isinstance(result, tuple) and len(result) == 2:
-        return Picture(*result)
-    raise TypeError(f"the function returned {type(result).__name__}; a Picture, a Table or (figure, words) is needed.")
 
 
 @cache

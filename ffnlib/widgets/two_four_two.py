@@ -39,7 +39,7 @@ def tiny_layer_picture(
 ) -> Picture:
     """The layer as a network of circles: input, hidden units, output; the units that reach the output are filled.
 
-    Shapes: x (2,), W1 (2, 4), b1 (4,), W2 (4, 2), b2 (2,)
+    **Shapes** x (2,), W1 (2, 4), b1 (4,), W2 (4, 2), b2 (2,)
     """
     x, W1, b1, W2, b2 = (np.asarray(numbers, dtype=np.float64) for numbers in (x, W1, b1, W2, b2))
     before = x @ W1 + b1  # (4,)

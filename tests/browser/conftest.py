@@ -1,5 +1,6 @@
 """One JupyterLab server, one Chromium, and a page object for each notebook that a test opens."""
 
+import importlib.util
 import json
 import os
 import secrets
@@ -55,15 +56,21 @@ class Server:
 
     def sessions(self):
         """What its kernels are doing."""
-        with urllib.request.urlopen(f"{self.address}/api/sessions?token={self.token}", timeout=30) as answer:
-            return json.load(answer)
+        return json.loads(self.ask("sessions"))
+
+    def ask(self, what, method="GET"):
+        """Use the server's own interface."""
+        question = urllib.request.Request(f"{self.address}/api/{what}?token={self.token}", method=method)
+        with urllib.request.urlopen(question, timeout=30) as answer:
+            return answer.read()
 
 
 # The fixtures end with this folder: Playwright's event loop would disturb tests after it that start one of their own.
 @pytest.fixture(scope="package")
 def server(tmp_path_factory):
     """JupyterLab on a folder of its own, its settings and its readers' progress apart from those of this machine."""
-    pytest.importorskip("jupyterlab")
+    if importlib.util.find_spec("jupyterlab") is None:
+        missing("JupyterLab is not installed: pip install jupyterlab")
     home, folder = tmp_path_factory.mktemp("jupyter"), tmp_path_factory.mktemp("lessons")
     for name, settings in LAB_SETTINGS.items():
         file = home / "settings" / f"{name}.jupyterlab-settings"
@@ -116,10 +123,10 @@ def _wait_for(server, process, log):
 
 
 def _stop(process):
-    for gentle in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+    for gentle in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if process.poll() is not None:
             return
-        os.killpg(process.pid, gentle)
+        os.killpg(process.pid, gentle) if hasattr(os, "killpg") else process.terminate()
         try:
             process.wait(timeout=10 if gentle != signal.SIGINT else 3)
         except subprocess.TimeoutExpired:

@@ -30,7 +30,7 @@ class LessonPage:
         lesson.page.wait_for_function(
             "count => document.querySelectorAll('.jp-NotebookPanel .jp-Cell').length === count", arg=len(lesson.cells)
         )
-        lesson._wait_for_kernel()
+        lesson.wait_for_kernel()
         return lesson
 
     def _listen(self):
@@ -57,16 +57,19 @@ class LessonPage:
         if message.type == "error":
             self.complaints.append(f"console: {message.text[:300]} ({message.location.get('url', '')[:200]})")
 
-    def _wait_for_kernel(self):
+    def wait_for_kernel(self):
         """JupyterLab's own indicator says idle before there is a kernel, so the server is asked."""
         until = time.monotonic() + PATIENCE / 1000
         while time.monotonic() < until:
-            for session in self.server.sessions():
-                kernel = session["kernel"]
-                if session["path"] == self.name and kernel["execution_state"] == "idle" and kernel["connections"] > 0:
-                    return
+            kernel = (self.session() or {}).get("kernel", {})
+            if kernel.get("execution_state") == "idle" and kernel["connections"] > 0:
+                return
             self.page.wait_for_timeout(200)
         raise TimeoutError(f"the kernel of {self.name} did not become idle: {self.server.sessions()!r}")
+
+    def session(self):
+        """What the server says about this notebook's kernel; None while there is none."""
+        return next((session for session in self.server.sessions() if session["path"] == self.name), None)
 
     # ---- cells, by what they are for
 
@@ -95,7 +98,7 @@ class LessonPage:
                 cell => !cell.querySelector('.cm-content').innerText.trim()
                         || /^\\[\\d+\\]:?$/.test(cell.querySelector('.jp-InputPrompt').innerText.trim()))"""
         )
-        self._wait_for_kernel()
+        self.wait_for_kernel()
 
     def run(self, cell, source=None):
         """Run one cell, with another text in it if one is given, and wait for its new number."""
@@ -155,8 +158,9 @@ class LessonPage:
         locator.screenshot(path=self.pictures / f"{self.file.stem}_{name}.png")
 
     def close(self):
-        """Leave the page without saving."""
+        """Leave the page without saving, and stop its kernel, so that fifteen lessons need no more memory than one."""
         self.page.context.close()
+        self.server.ask(f"sessions/{self.session()['id']}", method="DELETE")
 
 
 class Widget:

@@ -156,6 +156,15 @@ def test_axe_would_have_found_an_image_without_a_text(lesson):
     assert any(line.startswith("image-alt") for line in lesson.violations())
 
 
+def test_a_request_to_another_host_and_a_console_error_would_have_been_noticed(lesson):
+    assert lesson.complaints == []
+    lesson.page.evaluate("fetch('https://example.org/picture.png').catch(() => console.error('no picture'))")
+    lesson.page.wait_for_timeout(500)
+    said = " ".join(lesson.complaints)
+    lesson.complaints.clear()
+    assert "left the machine: https://example.org/picture.png" in said and "console: no picture" in said
+
+
 @pytest.mark.parametrize(("theme", "width"), [("Light", 1280), ("Dark", 1280), ("Light", 620), ("Dark", 620)])
 def test_pictures_and_widgets_keep_inside_the_window(lesson, theme, width):
     lesson.page.set_viewport_size({"width": width, "height": 1000})
@@ -167,6 +176,14 @@ def test_pictures_and_widgets_keep_inside_the_window(lesson, theme, width):
         assert shown.evaluate("node => getComputedStyle(node).backgroundColor") == "rgb(255, 255, 255)"
     lesson.page.set_viewport_size({"width": 1280, "height": 1000})
     lesson.theme("JupyterLab Light")
+
+
+def test_a_widget_whose_kernel_was_restarted_says_so(lesson):
+    lesson.server.ask(f"kernels/{lesson.session()['kernel']['id']}/restart", method="POST")
+    lesson.wait_for_kernel()
+    widget = lesson.widget(lesson.cell("playground"))
+    widget.press("exponent", "ArrowLeft")
+    assert widget.note.startswith("Python has not answered")
 
 
 def test_a_stored_notebook_reads_without_being_run(open_lesson, notebook, tmp_path):
