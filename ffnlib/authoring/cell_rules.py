@@ -56,10 +56,9 @@ def exercises_are_named(lesson):
     for cell in lesson.cells:
         named = exercise_of(cell)
         if role(cell) in EXERCISE_ROLES and named not in lesson.exercises:
-            yield cell, 0, (
-                f"exercise={named!r} is none of this lesson's ({', '.join(lesson.exercises)}); correct "
-                "metadata.ffn.exercise, or make it with `python3 -m ffnlib new-exercise`"
-            )
+            known = ", ".join(lesson.exercises)
+            remedy = "correct metadata.ffn.exercise, or make it with `python3 -m ffnlib new-exercise`"
+            yield cell, 0, f"exercise={named!r} is none of this lesson's ({known}); {remedy}"
         if role(cell) not in EXERCISE_ROLES and named is not None:
             yield cell, 0, f"a {role(cell)} cell belongs to no exercise; remove metadata.ffn.exercise={named!r}"
 

@@ -31,10 +31,8 @@ def regions_hide_solutions(lesson):
         try:
             found = regions(cell["source"])
             if found and role(cell) not in ("answer", "predict"):
-                yield cell, found[0][0] + 1, (
-                    "a solution region outside an answer cell; give the cell the role 'answer', or remove the markers "
-                    "(the role 'solution-only' hides a whole cell)"
-                )
+                remedy = "give the cell the role 'answer', or hide all of it with the role 'solution-only'"
+                yield cell, found[0][0] + 1, f"a solution region outside an answer cell; {remedy}"
             elif role(cell) == "answer" and not found:
                 yield cell, 1, f"no solution region; put {BEGIN!r} and {END!r} around what the learner writes"
             elif found and not syntax_error(cell["source"]) and syntax_error(learner_source(lesson.cells, cell)):
@@ -79,10 +77,9 @@ def calls_name_their_exercise(lesson):
         for cell in lesson.of(kind):
             named = re.findall(rf"\b{kind}\(\s*[\"']?(\w+)", cell["source"])
             if set(named) != {exercise_of(cell)}:
-                yield cell, 1, (
-                    f"the cell belongs to {exercise_of(cell)} and names {', '.join(named) or 'nothing'}; "
-                    f'write {kind}("{exercise_of(cell)}")'
-                )
+                remedy = f'write {kind}("{exercise_of(cell)}")'
+                names = ", ".join(named) or "nothing"
+                yield cell, 1, f"the cell belongs to {exercise_of(cell)} and names {names}; {remedy}"
 
 
 def predictions_name_a_claim(lesson):
@@ -101,10 +98,8 @@ def answers_are_bound_by_their_own_cell(lesson):
         own = exercise_of(cell) if role(cell) == "answer" else None
         for name, line in binds.items():
             if name in owner and owner[name] != own:
-                yield cell, line, (
-                    f"{name} is the answer to exercise {owner[name]}, which only its answer cell may bind; "
-                    "use another name here"
-                )
+                rule = f"{name} is the answer to exercise {owner[name]}, which only its answer cell may bind"
+                yield cell, line, f"{rule}; use another name here"
         for name in owner:
             if owner[name] == own and name not in binds:
                 yield cell, 1, f"the answer cell does not bind {name}, which its check cell hands in; bind it"

@@ -60,16 +60,21 @@ def _run(notebook, folder):
     from nbclient import NotebookClient
 
     class ThisPython(KernelSpecManager):
-        """Starts the kernel with the Python that runs the build, whatever kernels the machine offers."""
+        """Starts the Python that runs the build, whatever kernels the machine offers."""
 
         def get_kernel_spec(self, kernel_name):
             return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict())
 
+    class Manager(AsyncKernelManager):
+        """Made by the client itself, which then shuts the kernel down as well."""
+
+        def __init__(self, **options):
+            super().__init__(kernel_spec_manager=ThisPython(), **options)
+
     node = nbformat.from_dict(notebook)
-    manager = AsyncKernelManager(kernel_spec_manager=ThisPython())
     client = NotebookClient(
         node,
-        km=manager,
+        kernel_manager_class=Manager,
         timeout=SECONDS_A_CELL,
         allow_errors=True,
         record_timing=False,

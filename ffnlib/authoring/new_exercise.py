@@ -40,11 +40,11 @@ def {id}_probes(rng):
 
 '''
 
-TEST = '''
+TEST = """
 
 def test_{id}_agrees_with_an_independent_computation():
     pytest.fail("{id}: compare the model answer with torch, with a loop or with numbers worked out by hand")
-'''
+"""
 
 STATEMENT = """### {id}
 

@@ -24,9 +24,7 @@ def built(lesson):
 
 def test_a_region_in_a_function_becomes_a_comment_and_a_raise(lesson):
     source = built(lesson)["double-answer"]["source"]
-    assert source == (
-        'def double(x):\n    """Return twice x."""\n    # your code here\n    raise NotImplementedError'
-    )
+    assert source == ('def double(x):\n    """Return twice x."""\n    # your code here\n    raise NotImplementedError')
 
 
 def test_a_region_that_computes_a_value_becomes_an_ellipsis(lesson):
@@ -40,8 +38,8 @@ def test_an_answer_under_another_name_keeps_that_name_in_its_stub(lesson):
 
 
 def test_several_regions_of_one_cell_are_all_replaced(lesson):
-    lesson.cell("double-answer")["source"] = ANSWER + "\n    # between\n    " + "\n    ".join(
-        ["### BEGIN SOLUTION", "pass", "### END SOLUTION"]
+    lesson.cell("double-answer")["source"] = (
+        ANSWER + "\n    # between\n    " + "\n    ".join(["### BEGIN SOLUTION", "pass", "### END SOLUTION"])
     )
     source = built(lesson)["double-answer"]["source"]
     assert source.count("raise NotImplementedError") == 2 and "# between" in source and "factor" not in source
@@ -69,16 +67,13 @@ def test_answer_and_check_cells_carry_nbgraders_metadata_in_both_notebooks(lesso
     lesson.points["01_tiny"]["double"] = 2.5
     learner = built(lesson)
     for cells in (learner, {cell["id"]: cell for cell in read(lesson.file)["cells"]}):
-        assert cells["double-answer"]["metadata"]["nbgrader"] == {
-            "schema_version": 3, "grade_id": "double", "solution": True, "grade": False, "locked": False, "task": False,
-        }
-        assert cells["double-check"]["metadata"]["nbgrader"] == {
-            "schema_version": 3, "grade_id": "double_check", "solution": False, "grade": True, "locked": True,
-            "task": False, "points": 2.5,
-        }
-        assert [name for name in cells if "nbgrader" in cells[name]["metadata"]] == [
-            "double-answer", "double-check", "half-answer", "half-check",
-        ]
+        answer, check = (cells[f"double-{kind}"]["metadata"]["nbgrader"] for kind in ("answer", "check"))
+        both = {"schema_version": 3, "task": False}
+        assert answer == both | {"grade_id": "double", "solution": True, "grade": False, "locked": False}
+        graded = {"grade_id": "double_check", "solution": False, "grade": True, "locked": True, "points": 2.5}
+        assert check == both | graded
+        marked = [name for name in cells if "nbgrader" in cells[name]["metadata"]]
+        assert marked == ["double-answer", "double-check", "half-answer", "half-check"]
 
 
 def test_building_twice_changes_no_byte(lesson):

@@ -84,6 +84,15 @@ def test_a_lesson_that_is_not_there_is_named(lesson, capsys):
     assert "'07_gone' is no lesson of solutions/; the lessons are 01_tiny" in capsys.readouterr().err
 
 
+def test_the_kernel_ends_with_its_lesson(lesson):
+    import psutil
+
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    execute.execute(lesson.save().file)
+    after = psutil.Process().children(recursive=True)
+    assert [child for child in after if child.pid not in before and child.status() != psutil.STATUS_ZOMBIE] == []
+
+
 def test_environment_variables_come_back_even_after_a_failure():
     before = dict(os.environ)
     with pytest.raises(KeyError), execute.environment(FFNLIB_PROGRESS="elsewhere"):
