@@ -1,0 +1,218 @@
+"""The commands `check NOTEBOOK` and `grade SUBMISSIONS`."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from ffnlib.examination import lessons
+from ffnlib.grading import pool, report, sandbox
+from ffnlib.grading.collect import Handed, collect
+from ffnlib.grading.interview import Settings, equipment, grade_batch
+from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
+from ffnlib.grading.submission import Submission, read_submission
+from ffnlib.grading.workshop import CannotWork
+
+GRADED, SOME_NEED_A_HUMAN, FAILED = 0, 2, 3
+MEMORY = 1024  # megabytes a submission may take on top of the libraries
+
+
+def grade(args) -> int:
+    """Carry out `ffnlib grade`; return 0 when all is graded, 2 when some need a human, 3 when the tool failed."""
+    try:
+        rows = grade_folder(
+            Path(args.submissions),
+            Path(args.out),
+            lesson=args.lesson,
+            jobs=args.jobs,
+            timeout=args.timeout,
+            memory=args.memory or MEMORY,
+            resume=args.resume,
+            trusted=args.trusted,
+            dask=args.dask,
+        )
+    except (CannotWork, OtherRun, OSError, ValueError) as error:
+        print(f"grading failed: {error}", file=sys.stderr)
+        return FAILED
+    return SOME_NEED_A_HUMAN if any(row["status"] != "graded" for row in rows) else GRADED
+
+
+def grade_folder(
+    submissions: Path,
+    out: Path,
+    *,
+    lesson: str | None = None,
+    jobs: int | None = None,
+    timeout: float = 30.0,
+    memory: int = MEMORY,
+    resume: bool = False,
+    trusted: bool = False,
+    dask: str | None = None,
+    executor=None,
+    can_fork: bool | None = None,
+) -> list[dict]:
+    """Grade everything handed in and write the report into `out`; return the rows.
+
+    `executor` is any `concurrent.futures.Executor`; each of its workers runs the complete grader.
+
+    **Raises** CannotWork, OtherRun, ValueError for options that cannot be, OSError for folders that cannot be read
+    """
+    refuse_bad_options(submissions, lesson, timeout, memory, jobs)
+    settings = Settings(0, float(timeout), int(memory), trusted)
+    if can_fork is not None:
+        settings = dataclasses.replace(settings, can_fork=can_fork)
+    layers = layers_here(settings)
+    journal = Journal(out / NAME, limits_of(settings, lesson), resume)
+    settings = dataclasses.replace(settings, seed=journal.seed)
+    found = newest_of_each([read_submission(handed) for handed in collect(submissions, out)])
+    found = [each for each in found if lesson is None or each.lesson in (lesson, None)]
+    todo = [each for each in found if journal.row(each) is None]
+    lanes = max(1, min(jobs or pool.cores(), len(todo)))
+    progress = Progress(len(found), len(found) - len(todo))
+    with the_executor(executor, dask, lanes) as (chosen, batch):
+        try:
+            for submission, row in pool.grade_all(todo, settings, chosen, lanes, batch):
+                journal.add(submission, row)
+                progress.show(row)
+        finally:
+            equipment(settings)[1].close()
+            equipment.cache_clear()
+    rows = [journal.row(each) for each in found]
+    report.write_everything(out, rows, {each.file: each.time for each in found}, ", ".join(layers))
+    progress.finish(rows, out)
+    return rows
+
+
+def refuse_bad_options(submissions: Path, lesson, timeout: float, memory: int, jobs) -> None:
+    """Raise ValueError for an option that cannot be meant."""
+    if not submissions.exists():
+        raise ValueError(f"SUBMISSIONS={str(submissions)!r}: there is no such folder or archive")
+    if lesson is not None and lesson not in lessons.CATALOGUE:
+        raise ValueError(f"--lesson {lesson!r}: there is no such lesson; known are {', '.join(lessons.CATALOGUE)}")
+    if not 1 <= timeout <= 86_400:
+        raise ValueError(f"--timeout {timeout!r}: a number of seconds from 1 to 86400 is asked for")
+    if not 64 <= memory <= 2**20:
+        raise ValueError(f"--memory {memory!r}: a number of megabytes from 64 upwards is asked for")
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs {jobs!r}: at least one is asked for")
+
+
+def layers_here(settings: Settings) -> tuple[str, ...]:
+    """Return the layers that hold around a worker on this machine.
+
+    **Raises** CannotWork when there are too few and the submissions are not said to be trusted
+    """
+    worker = equipment(settings)[1].worker()
+    try:
+        layers = tuple(worker.line.get(time.monotonic() + 60)[1])
+    except Exception as error:
+        raise CannotWork(f"a worker could not be started ({type(error).__name__} {error})") from None
+    finally:
+        worker.end()
+        equipment(settings)[1].close()
+    if not sandbox.is_confined(layers) and not settings.trusted:
+        raise CannotWork(
+            "this system offers neither Landlock nor seccomp, so a submission could read your files and use your "
+            "network; grade in a virtual machine or container, or say --trusted when you trust every submission"
+        )
+    return layers if sandbox.is_confined(layers) else (*layers, "NO SANDBOX: trusted submissions only")
+
+
+def newest_of_each(submissions: list[Submission]) -> list[Submission]:
+    """Return one submission a student and lesson, the newest, with a note on the others."""
+    groups: dict[tuple, list[Submission]] = {}
+    for position, each in enumerate(submissions):
+        key = (each.student, each.lesson) if each.lesson else (each.student, position)
+        groups.setdefault(key, []).append(each)
+    kept = []
+    for group in groups.values():
+        newest = max(group, key=lambda each: (each.time, each.file))
+        others = [
+            f"an older file was handed in as well and does not count: {each.file}"
+            for each in group
+            if each is not newest
+        ]
+        kept.append(dataclasses.replace(newest, notes=(*newest.notes, *others)))
+    return kept
+
+
+@contextmanager
+def the_executor(executor, dask: str | None, lanes: int):
+    """Give the executor to use and how many submissions go to it at a time; end it only when it was made here."""
+    if executor is not None:
+        yield executor, 4
+    elif dask is not None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise ValueError("--dask needs the package distributed: pip install 'ffnlib[dask]'") from None
+        with Client(dask) as client:
+            yield client.get_executor(), 8
+    else:
+        with pool.threads(lanes) as made:
+            yield made, 1
+
+
+class Progress:
+    """How far a run is: a bar that moves on a terminal, plain lines elsewhere."""
+
+    def __init__(self, total: int, done: int, stream=None):
+        self.total, self.done, self.stream = total, done, stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        if done:
+            print(f"{done} of {total} are done already", file=self.stream)
+
+    def show(self, row: dict) -> None:
+        """Show that one more submission is done."""
+        self.done += 1
+        if self.terminal:
+            filled = 30 * self.done // max(1, self.total)
+            bar = "#" * filled + "." * (30 - filled)
+            print(f"\r[{bar}] {self.done}/{self.total}", end="", file=self.stream, flush=True)
+        elif self.done == self.total or self.done % max(1, self.total // 10) == 0:
+            print(f"{self.done} of {self.total} done", file=self.stream, flush=True)
+
+    def finish(self, rows: list[dict], out: Path) -> None:
+        """Say what came out and where it lies."""
+        if self.terminal and self.total:
+            print(file=self.stream)
+        human = [row for row in rows if row["status"] != "graded"]
+        print(
+            f"{len(rows)} submissions: {len(rows) - len(human)} graded, {len(human)} for a human to look at",
+            file=self.stream,
+        )
+        print(f"report: {out / 'class.html'}, grades: {out / 'grades.csv'}", file=self.stream)
+
+
+# ---------------------------------------------------------------- one notebook
+
+
+def check_notebook(args) -> int:
+    """Carry out `ffnlib check`: print every exercise's verdict; return 0 when all are passed, 2 when not, 3 on failure."""
+    path = Path(args.notebook)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        print(f"NOTEBOOK={args.notebook!r} cannot be read: {error.strerror}", file=sys.stderr)
+        return FAILED
+    settings = Settings(0, trusted=True, graded=False)
+    try:
+        (row,) = grade_batch([read_submission(Handed("you", path.name, data, 0.0))], settings)
+    except CannotWork as error:
+        print(f"checking failed: {error}", file=sys.stderr)
+        return FAILED
+    finally:
+        equipment(settings)[1].close()
+    for result in row["exercises"]:
+        print(f"{result['id']} - {result['status'].replace('-', ' ')}")
+        for line in result["message"].splitlines():
+            label, _, text = line.partition(": ")
+            print(f"  {label:<10}{text}")
+    for note in row["notes"]:
+        print(f"note: {note}")
+    if row["exercises"]:
+        print(f"{row['lesson']}: {row['score']:g} of {row['max_score']:g} points")
+    return GRADED if row["exercises"] and row["score"] == row["max_score"] else SOME_NEED_A_HUMAN

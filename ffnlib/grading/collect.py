@@ -1,0 +1,258 @@
+"""What was handed in: every file of a folder or archive, whose it is and when it came; names are data, never trusted."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+
+from ffnlib.examination import lessons
+
+LARGEST_FILE = 32 * 2**20  # bytes
+MOST_MEMBERS = 1_000
+LARGEST_ARCHIVE = 200_000_000  # bytes, unpacked
+
+MOODLE = re.compile(r"^(?P<student>.+?)_assignsubmission_[a-z]+_?(?P<name>.*)$", re.DOTALL)
+CANVAS = re.compile(r"^(?P<student>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)$", re.DOTALL)
+COPY = re.compile(r"(?:[ _-]*(?:\(\d+\)|copy\d*|Copy\d*|Kopie))+$")  # "ffn (1)", "ffn-Copy1"
+LESSON = re.compile("|".join(lessons.CATALOGUE))
+IGNORED = (".", "__MACOSX", "Thumbs.db", "desktop.ini")
+TIMESTAMP = "timestamp.txt"  # nbgrader's, beside the notebook
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One file as it was handed in: `data` is None when it was not read, and `problem` then says why."""
+
+    student: str
+    file: str
+    data: bytes | None
+    time: float
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def collect(submissions: Path, excluded: Path | None = None) -> Iterator[Handed]:
+    """Yield everything handed in under a folder, or in an archive, in a fixed order."""
+    if submissions.is_file():
+        if is_archive(submissions.name):
+            yield from unpack(submissions, submissions.name, "")
+        else:
+            yield from read_file(submissions, submissions.name, student_from_name(submissions.stem))
+        return
+    for entry in sorted(submissions.iterdir(), key=lambda path: path.name):
+        if not is_ignored(entry.name) and not (excluded and is_same_place(entry, excluded)):
+            yield from collect_entry(entry)
+
+
+def is_same_place(one: Path, other: Path) -> bool:
+    """Return whether two paths name the same place."""
+    return one.resolve() == other.resolve()
+
+
+def is_ignored(name: str) -> bool:
+    """Return whether a name belongs to an editor or an operating system."""
+    return name.startswith(IGNORED)
+
+
+def is_archive(name: str) -> bool:
+    """Return whether a name is an archive's."""
+    return name.lower().endswith(".zip")
+
+
+def is_notebook(name: str) -> bool:
+    """Return whether a name is a notebook's; browsers like to add another ending."""
+    return ".ipynb" in name.lower()
+
+
+def collect_entry(entry: Path) -> Iterator[Handed]:
+    """Yield what lies under one entry of the submissions' folder: a student's folder, a notebook or an archive."""
+    name = clean(entry.name)
+    if entry.is_symlink():
+        yield Handed(student_from_name(name), name, None, 0.0, "it is a link, and links are not followed")
+    elif entry.is_dir():
+        yield from collect_student(entry, student_from_folder(name))
+    elif is_archive(name):
+        yield from unpack(entry, name, "")
+    elif is_notebook(name):
+        yield from read_file(entry, name, student_from_name(name))
+    elif name != TIMESTAMP:
+        yield Handed(student_from_name(name), name, None, modified(entry), "it is not a notebook (.ipynb)")
+
+
+def collect_student(folder: Path, student: str) -> Iterator[Handed]:
+    """Yield a student's notebooks and archives; without any, one row that says what is there instead."""
+    others, found = [], False
+    for path in walk(folder):
+        file = clean(f"{folder.name}/{path.relative_to(folder).as_posix()}")
+        if path.is_symlink():
+            found = True
+            yield Handed(student, file, None, 0.0, "it is a link, and links are not followed")
+        elif is_archive(path.name):
+            found = True
+            yield from unpack(path, file, student)
+        elif is_notebook(path.name):
+            found = True
+            yield from read_file(path, file, student)
+        elif path.name != TIMESTAMP:
+            others.append(clean(path.name))
+    if not found:
+        problem = f"no notebook was handed in, only {', '.join(others[:5])}" if others else "nothing was handed in"
+        yield Handed(student, clean(folder.name), None, 0.0, problem)
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """Yield the files and links under a folder, in a fixed order, without following links."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if is_ignored(path.name):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from walk(path)
+        else:
+            yield path
+
+
+def read_file(path: Path, file: str, student: str) -> Iterator[Handed]:
+    """Yield one file, unless it is too large or cannot be read."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            yield Handed(student, file, None, 0.0, "it is not a regular file")
+        elif status.st_size > LARGEST_FILE:
+            yield Handed(student, file, None, status.st_mtime, too_large(status.st_size))
+        else:
+            data = path.read_bytes()
+            yield Handed(student, file, data, timestamp(path) or status.st_mtime, notes=late_note(path.name))
+    except OSError as error:
+        yield Handed(student, file, None, 0.0, f"it cannot be read ({error.strerror})")
+
+
+def too_large(size: int) -> str:
+    """Return why a file of that size is not read."""
+    return f"it has {size / 2**20:.0f} MB and the limit is {LARGEST_FILE / 2**20:.0f}: clear its outputs"
+
+
+def late_note(name: str) -> tuple[str, ...]:
+    """Return Canvas's remark that a file came late."""
+    canvas = CANVAS.match(name)
+    return ("Canvas marks it as late",) if canvas and canvas["late"] else ()
+
+
+def modified(path: Path) -> float:
+    """Return when a file was changed last, 0 when nobody knows."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def timestamp(path: Path) -> float:
+    """Return the time nbgrader wrote beside a notebook, 0 without one."""
+    try:
+        text = (path.parent / TIMESTAMP).read_text(encoding="utf-8").strip()[:40]
+        found = datetime.fromisoformat(re.sub(r" ?(UTC|Z)$", "+00:00", text))
+        return found.replace(tzinfo=found.tzinfo or timezone.utc).timestamp()
+    except (OSError, ValueError):
+        return 0.0
+
+
+# ---------------------------------------------------------------- whose
+
+
+def student_from_folder(name: str) -> str:
+    """Return whose folder it is; Moodle adds its own words to the name."""
+    moodle = MOODLE.match(name)
+    return (moodle["student"] if moodle else name).strip() or name
+
+
+def student_from_name(name: str) -> str:
+    """Return whose file it is, from its name alone: without endings, copy marks and the lesson's name."""
+    moodle, canvas = MOODLE.match(name), CANVAS.match(name)
+    if moodle:
+        return moodle["student"]
+    if canvas:
+        return f"{canvas['student']}_{canvas['id']}"
+    stem = COPY.sub("", re.sub(r"(\.ipynb.*|\.\w{1,5})$", "", name, flags=re.IGNORECASE))
+    return LESSON.sub("", stem).strip(" _-.") or stem or name
+
+
+def clean(name: str) -> str:
+    """Return a name that every encoding can write: bytes that are no text become question marks."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
+# ---------------------------------------------------------------- archives
+
+
+def unpack(archive: Path, file: str, student: str) -> Iterator[Handed]:
+    """Yield the notebooks in an archive, read in memory and never written to disk."""
+    owner = student or student_from_name(file)
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = opened.infolist()
+            problem = archive_problem(members)
+            if problem:
+                yield Handed(owner, file, None, modified(archive), problem)
+                return
+            found = False
+            for member in sorted(members, key=lambda member: member.filename):
+                if not member.is_dir() and wanted(member):
+                    found = True
+                    yield read_member(opened, member, file, student)
+            if not found:
+                yield Handed(owner, file, None, modified(archive), "no notebook is in this archive")
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError) as error:
+        yield Handed(owner, file, None, modified(archive), f"it is not an archive that can be opened ({error})")
+
+
+def wanted(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member is a notebook that somebody made."""
+    parts = PurePosixPath(member.filename).parts
+    return is_notebook(parts[-1]) and not any(is_ignored(part) for part in parts)
+
+
+def archive_problem(members: list[zipfile.ZipInfo]) -> str:
+    """Return why an archive is not opened, "" for nothing."""
+    if len(members) > MOST_MEMBERS:
+        return f"it holds {len(members)} files and the limit is {MOST_MEMBERS}"
+    if sum(member.file_size for member in members) > LARGEST_ARCHIVE:
+        return f"it unpacks to more than {LARGEST_ARCHIVE // 10**6} MB"
+    for member in members:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", member.filename):
+            return "it holds a path that leads outside"
+        if stat.S_ISLNK(member.external_attr >> 16):
+            return "it holds a link"
+    return ""
+
+
+def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, student: str) -> Handed:
+    """Return one notebook of an archive; the announced size is not believed."""
+    path = PurePosixPath(member.filename)
+    name = clean(f"{file}/{member.filename}")
+    if not student:
+        student = student_of_member(path, file)
+    time = float(calendar.timegm((*member.date_time, 0, 0, 0)))
+    try:
+        with opened.open(member) as stream:
+            data = stream.read(LARGEST_FILE + 1)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
+        return Handed(student, name, None, time, f"it cannot be unpacked ({error})")
+    except Exception as error:  # zlib.error and its kin of the other compressions share no base class
+        return Handed(student, name, None, time, f"it cannot be unpacked ({type(error).__name__})")
+    if len(data) > LARGEST_FILE:
+        return Handed(student, name, None, time, too_large(len(data)))
+    return Handed(student, name, data, time, notes=late_note(path.name))
+
+
+def student_of_member(path: PurePosixPath, file: str) -> str:
+    """Return whose a member is: its folder's, its own name's, or the archive's when it is named after its lesson."""
+    if len(path.parts) > 1:
+        return student_from_folder(clean(path.parts[0]))
+    named = student_from_name(clean(path.name))
+    return student_from_name(file) if LESSON.fullmatch(named) else named

@@ -1,0 +1,148 @@
+"""The pages of a report: one for every graded notebook, and one for the class; nothing in them can run.
+
+Every page is complete in itself. Whatever came from a submission is escaped, and a content security policy forbids
+scripts, pictures and connections even if it were not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from html import escape
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; color: #1B1B1B; background: #FFFFFF; max-width: 60rem;
+       margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.7rem; border-bottom: 1px solid #C8C8C8; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: bold; padding: 0.5rem 0; }
+td, p, li { overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 0.8rem; margin: 0.3rem 0 1.2rem; }
+dd { margin: 0; overflow-wrap: anywhere; }
+dt { color: #5A5A5A; }
+"""
+WORDS = {
+    "passed": "passed",
+    "not-yet": "not yet",
+    "untouched": "not begun",
+    "broken": "our mistake, a human looks at it",
+    "stopped": "stopped",
+}
+
+
+def page(title: str, body: str) -> str:
+    """Return a complete page; `title` is text, `body` is HTML."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{escape(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def points(number: float) -> str:
+    """Return points without needless digits."""
+    return f"{number:g}"
+
+
+def feedback(row: dict) -> str:
+    """Return the page that a learner receives for one notebook."""
+    parts = [f"<p>{escape(row['student'])}: {points(row['score'])} of {points(row['max_score'])} points.</p>"]
+    if row["status"] != "graded":
+        parts.append("<p><strong>A human still has to look at this notebook.</strong></p>")
+    for result in row["exercises"]:
+        parts.append(
+            f"<h2>{escape(result['id'])}: {escape(WORDS[result['status']])}, "
+            f"{points(result['points'])} of {points(result['max_points'])}</h2>"
+        )
+        parts.append(message(result["message"]))
+    if row["notes"]:
+        parts.append("<h2>About the notebook</h2>\n<ul>")
+        parts += [f"<li>{escape(note)}</li>" for note in row["notes"]]
+        parts.append("</ul>")
+    return page(f"{row['lesson']}", "\n".join(parts))
+
+
+def message(text: str) -> str:
+    """Return the lines of a message as a list of terms; a line without a term goes on the one before."""
+    items = []
+    for line in text.split("\n") if text else []:
+        label, separator, rest = line.partition(": ")
+        label, rest = (label, rest) if separator and label.isalpha() else ("", line)
+        items.append(f"<dt>{escape(label)}</dt><dd>{escape(rest)}</dd>")
+    return f"<dl>{''.join(items)}</dl>" if items else ""
+
+
+# ---------------------------------------------------------------- the class
+
+
+def class_page(rows: list[dict], sandbox: str) -> str:
+    """Return the page that shows an instructor what a class understood and what needs a human."""
+    graded = [row for row in rows if row["status"] == "graded"]
+    parts = [f"<p>{len(rows)} submissions: {len(graded)} graded, {len(rows) - len(graded)} for a human to look at.</p>"]
+    parts += [f"<p>Sandbox: {escape(sandbox)}.</p>", humans(rows)]
+    for lesson in sorted({row["lesson"] for row in rows if row["lesson"]}):
+        parts.append(lesson_part(lesson, [row for row in rows if row["lesson"] == lesson and row["exercises"]]))
+    return page("The class", "\n".join(part for part in parts if part))
+
+
+def humans(rows: list[dict]) -> str:
+    """Return the table of submissions that need a human, with the reasons."""
+    open_rows = [row for row in rows if row["status"] != "graded"]
+    if not open_rows:
+        return ""
+    lines = [
+        f'<tr><th scope="row">{escape(row["student"])}</th><td>{escape(row["file"])}</td>'
+        f"<td>{escape('; '.join(row['notes']))}</td></tr>"
+        for row in open_rows
+    ]
+    return table("For a human to look at", ("student", "file", "why"), lines)
+
+
+def table(caption: str, header: tuple[str, ...], lines: list[str]) -> str:
+    """Return a table from finished rows."""
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in header)
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def lesson_part(lesson: str, rows: list[dict]) -> str:
+    """Return one lesson: how each exercise went, and which misconceptions how many hold."""
+    by_exercise = defaultdict(list)
+    for row in rows:
+        for result in row["exercises"]:
+            by_exercise[result["id"]].append(result)
+    parts = [f"<h2>{escape(lesson)}</h2>", outcome_table(by_exercise)]
+    for exercise, results in by_exercise.items():
+        parts.append(misconception_table(exercise, results))
+    return "\n".join(part for part in parts if part)
+
+
+def outcome_table(by_exercise: dict[str, list[dict]]) -> str:
+    """Return the table with one row an exercise and one column a status."""
+    lines = []
+    for exercise, results in by_exercise.items():
+        counts = Counter(result["status"] for result in results)
+        cells = "".join(f'<td class="number">{counts[status]}</td>' for status in WORDS)
+        lines.append(f'<tr><th scope="row">{escape(exercise)}</th>{cells}</tr>')
+    return table("How many", ("exercise", *WORDS.values()), lines)
+
+
+def misconception_table(exercise: str, results: list[dict]) -> str:
+    """Return the misconceptions of one exercise, the most frequent first, each with the sentence it earned."""
+    counts = Counter(result["misconception"] for result in results if result["misconception"])
+    sentences = {result["misconception"]: because(result["message"]) for result in results}
+    lines = [
+        f'<tr><th scope="row">{escape(name)}</th><td class="number">{count}</td><td>{escape(sentences[name])}</td></tr>'
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return table(f"{exercise}: misconceptions", ("misconception", "learners", "what it is"), lines) if lines else ""
+
+
+def because(text: str) -> str:
+    """Return the sentence of a message that says why."""
+    for line in text.split("\n"):
+        if line.startswith("because: "):
+            return line.removeprefix("because: ")
+    return ""

@@ -1,0 +1,265 @@
+"""How judge and worker speak: framed plain data over a socket, and what the judge accepts of it.
+
+The worker's end runs learners' code, so whatever arrives from there is bytes to be refused. Nothing is unpickled or
+evaluated; sizes are bounded before anything is read, and every field is checked before the judge sees it.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from fractions import Fraction
+
+import numpy as np
+
+from ffnlib.examination.evidence import (
+    DEEPEST_LIST,
+    LARGEST_ARRAY,
+    LARGEST_INTEGER,
+    LARGEST_TEXT,
+    Evidence,
+    Observation,
+    Raised,
+    Seen,
+    from_bytes,
+    to_bytes,
+)
+
+LARGEST_MESSAGE = 40_000_000  # bytes
+LARGEST_HEAD = 16_000_000  # bytes of a message that are not array contents
+LARGEST_CONVERSATION = 160_000_000  # bytes about one exercise
+
+
+class Malformed(ValueError):
+    """What came from the other end is not a message."""
+
+
+class Ended(Exception):
+    """The other end is gone."""
+
+
+class TooLate(Exception):
+    """The other end did not answer in time."""
+
+
+def send(channel: socket.socket, value) -> None:
+    """Send plain data as one frame."""
+    data = to_bytes(value)
+    channel.sendall(len(data).to_bytes(8, "big") + data)
+
+
+def receive(channel: socket.socket):
+    """Return the plain data of the next frame, however long it takes: the worker's way to listen."""
+    return from_bytes(_exactly(channel, int.from_bytes(_exactly(channel, 8), "big")))
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = channel.recv(min(size, 1 << 20))
+        if not part:
+            raise Ended
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class Line:
+    """The judge's end: every word has to be spoken before a deadline, and no more than an allowance is listened to."""
+
+    def __init__(self, channel: socket.socket):
+        self.channel = channel
+        self.allowance = LARGEST_CONVERSATION
+
+    def allow_conversation(self) -> None:
+        """Grant the allowance for the next exercise."""
+        self.allowance = LARGEST_CONVERSATION
+
+    def put(self, value, deadline: float) -> None:
+        """Send plain data, or raise TooLate or Ended."""
+        try:
+            self.channel.settimeout(_left(deadline))
+            send(self.channel, value)
+        except TimeoutError:
+            raise TooLate from None
+        except OSError:
+            raise Ended from None
+
+    def get(self, deadline: float):
+        """Return the next plain data, or raise TooLate, Ended or Malformed."""
+        size = int.from_bytes(self.raw(8, deadline), "big")
+        self.allowance -= size
+        if size > LARGEST_MESSAGE or self.allowance < 0:
+            raise Malformed(f"a message of {size} bytes")
+        data = self.raw(size, deadline)
+        if int.from_bytes(data[:8], "big") > LARGEST_HEAD:
+            raise Malformed("a message with too many parts")
+        try:
+            return from_bytes(data)
+        except ValueError as error:
+            raise Malformed(str(error)) from None
+
+    def raw(self, size: int, deadline: float) -> bytes:
+        """Return exactly `size` bytes, or raise TooLate or Ended."""
+        parts = []
+        while size:
+            try:
+                self.channel.settimeout(_left(deadline))
+                part = self.channel.recv(min(size, 1 << 20))
+            except TimeoutError:
+                raise TooLate from None
+            except OSError:
+                raise Ended from None
+            if not part:
+                raise Ended
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TooLate
+    return left
+
+
+# ---------------------------------------------------------------- what the judge accepts
+
+
+def accepted(action: str, reply):
+    """Return a reply to a question of that kind, unchanged, once every field has been checked.
+
+    **Raises** Malformed
+    """
+    if action == "watch":
+        _require(type(reply) is bool, reply)
+    elif action == "look":
+        _require(type(reply) is Evidence and reply.observations == () and reply.library is False, reply)
+        _require(reply.problem in ("", "not callable", "not a class"), reply)
+        _require(reply.answer is not None or not reply.problem, reply)
+        _texts(reply.parameters, 100)
+        if reply.answer is not None:
+            _seen(reply.answer, 0)
+    else:
+        _observation(reply)
+    return reply
+
+
+def _require(condition: bool, value) -> None:
+    if not condition:
+        raise Malformed(f"a {type(value).__name__} that no honest worker sends")
+
+
+def _texts(values, most: int) -> None:
+    _require(type(values) is tuple and len(values) <= most, values)
+    for value in values:
+        _text(value)
+
+
+def _text(value) -> None:
+    _require(type(value) is str and len(value) <= LARGEST_TEXT + 100, value)
+
+
+def _observation(value) -> None:
+    _require(type(value) is Observation, value)
+    _require((value.returned is None) != (value.raised is None), value)
+    if value.returned is not None:
+        _seen(value.returned, 0)
+    else:
+        accepted_exception(value.raised)
+    _require(type(value.changed) is tuple and len(value.changed) <= 100, value)
+    for position in value.changed:
+        _require(type(position) is int and 0 <= position < 100, value)
+    _texts(value.warned, 3)
+
+
+def accepted_exception(value) -> Raised:
+    """Return a described exception, unchanged, once every field has been checked.
+
+    **Raises** Malformed
+    """
+    _require(type(value) is Raised, value)
+    _texts(value.types, 8)
+    _require(len(value.types) > 0, value)
+    _text(value.text)
+    _text(value.source)
+    for number in (value.line, value.depth):
+        _require(type(number) is int and 0 <= number < 2**31, value)
+    return value
+
+
+def _seen(value, depth: int) -> None:
+    _require(type(value) is Seen and depth <= DEEPEST_LIST + 1, value)
+    for text in (value.kind, value.type, value.dtype, value.note):
+        _text(text)
+    _require(type(value.shape) is tuple and len(value.shape) <= 64, value)
+    for length in value.shape:
+        _require(type(length) is int and 0 <= length < 2**40, value)
+    check = _CONTENT.get(value.kind)
+    _require(check is not None, value)
+    check(value, depth)
+
+
+def _nothing(value: Seen, _depth: int) -> None:
+    _require(value.value is None, value)
+
+
+def _array(value: Seen, _depth: int) -> None:
+    if value.value is not None:
+        _require(type(value.value) is np.ndarray, value)
+        _require(value.value.shape == value.shape and value.value.size <= LARGEST_ARRAY, value)
+        _require(value.dtype in (value.value.dtype.name, "longdouble", "complex"), value)
+
+
+def _integer(value: Seen, _depth: int) -> None:
+    _require(type(value.value) is int and value.value.bit_length() <= LARGEST_INTEGER, value)
+
+
+def _fraction(value: Seen, _depth: int) -> None:
+    _require(type(value.value) is Fraction, value)
+    size = value.value.numerator.bit_length() + value.value.denominator.bit_length()
+    _require(size <= LARGEST_INTEGER, value)
+
+
+def _exact(kind: type):
+    def check(value: Seen, _depth: int) -> None:
+        _require(type(value.value) is kind, value)
+
+    return check
+
+
+def _plain_text(value: Seen, _depth: int) -> None:
+    _text(value.value)
+
+
+def _items(value: Seen, depth: int) -> None:
+    _require(type(value.value) is tuple, value)
+    for item in value.value:
+        _seen(item, depth + 1)
+
+
+def _entries(value: Seen, depth: int) -> None:
+    _require(type(value.value) is tuple, value)
+    for entry in value.value:
+        _require(type(entry) is tuple and len(entry) == 2, value)
+        _text(entry[0])
+        _seen(entry[1], depth + 1)
+
+
+_CONTENT = {
+    "array": _array,
+    "int": _integer,
+    "float": _exact(float),
+    "bool": _exact(bool),
+    "complex": _exact(complex),
+    "fraction": _fraction,
+    "text": _plain_text,
+    "list": _items,
+    "tuple": _items,
+    "dict": _entries,
+    "none": _nothing,
+    "ellipsis": _nothing,
+    "large": _nothing,
+    "other": _nothing,
+}

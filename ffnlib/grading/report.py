@@ -1,0 +1,106 @@
+"""What an instructor receives: report.json, grades.csv, exercises.csv and the pages, each written in one step."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ffnlib.grading import pages
+
+GRADES = (
+    "assignment,duedate,timestamp,student_id,last_name,first_name,email,"
+    "raw_score,late_submission_penalty,score,max_score"
+).split(",")
+EXERCISES = ("student", "lesson", "exercise", "status", "points", "max_points", "misconception", "message")
+COURSE = "The Transformer's feed-forward network"
+
+
+def write_everything(out: Path, rows: list[dict], times: dict[str, float], sandbox: str) -> None:
+    """Write all files of a report; `times` says when each file was handed in."""
+    rows = sorted(rows, key=lambda row: (row["student"], row["lesson"] or "", row["file"]))
+    report = {"course": COURSE, "sandbox": sandbox, "submissions": rows}
+    write(out / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    write(out / "grades.csv", table(GRADES, grade_rows(rows, times)))
+    write(out / "exercises.csv", table(EXERCISES, exercise_rows(rows)))
+    for row in rows:
+        if row["lesson"] and row["exercises"]:
+            path = out / "feedback" / slug(row["student"]) / f"{row['lesson']}.html"
+            write(path, pages.feedback(row))
+    write(out / "class.html", pages.class_page(rows, sandbox))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: readers find the old one or the new one, never a half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(text.encode("utf-8", "replace"))
+    os.replace(temporary, path)
+
+
+def slug(name: str) -> str:
+    """Return a name as a folder's: short, plain, and different for different names on every file system."""
+    if re.fullmatch(r"[a-z][a-z0-9_-]{2,50}", name) and not re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)", name):
+        return name
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    return f"{plain or 'student'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+# ---------------------------------------------------------------- tables
+
+
+def table(header, rows) -> str:
+    """Return rows as CSV under a header."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([[harmless(value) for value in row] for row in rows])
+    return stream.getvalue()
+
+
+def harmless(value):
+    """Return a value that no spreadsheet takes for a formula: such text gets an apostrophe in front."""
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"[\r\n\0]+", " ", value)
+    return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@", "\t")) else value
+
+
+def grade_rows(rows: list[dict], times: dict[str, float]):
+    """Yield a row for every lesson and student, those who handed in nothing with no points, as nbgrader does."""
+    graded = {(row["lesson"], row["student"]): row for row in rows if row["lesson"]}
+    worth = {row["lesson"]: row["max_score"] for row in rows if row["lesson"] and row["max_score"]}
+    for lesson in sorted({lesson for lesson, _ in graded}):
+        for student in sorted({row["student"] for row in rows}):
+            row = graded.get((lesson, student))
+            score = row["score"] if row else 0.0
+            handed_in = when(times.get(row["file"], 0.0)) if row else ""
+            yield lesson, "", handed_in, student, "", "", "", score, 0.0, score, worth.get(lesson, 0.0)
+
+
+def when(time: float) -> str:
+    """Return a time as nbgrader writes it, "" when it is not known."""
+    if not time:
+        return ""
+    return datetime.fromtimestamp(int(time), timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def exercise_rows(rows: list[dict]):
+    """Yield a row for every exercise of every submission."""
+    for row in rows:
+        for result in row["exercises"]:
+            yield (
+                row["student"],
+                row["lesson"],
+                result["id"],
+                result["status"],
+                result["points"],
+                result["max_points"],
+                result["misconception"] or "",
+                result["message"],
+            )

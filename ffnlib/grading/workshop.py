@@ -1,0 +1,190 @@
+"""The judge's handle on workers: it has them forked, speaks with them, and ends them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ffnlib.grading import protocol
+from ffnlib.grading.server import REPLY
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 120.0  # for the libraries to load on a slow disk
+CAN_FORK = sys.platform.startswith("linux")
+
+
+class CannotWork(RuntimeError):
+    """The grader itself cannot run workers; no submission is to blame."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How a worker ended: its wait status, largest memory in kilobytes and CPU seconds."""
+
+    status: int
+    memory: int = 0
+    cpu: float = 0.0
+
+    def in_words(self) -> str:
+        """Return what the operating system says of the end."""
+        if os.name == "posix" and os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            return f"the process was ended by {signal.Signals(number).name}"
+        code = os.WEXITSTATUS(self.status) if os.name == "posix" else self.status
+        return f"the process ended itself with exit status {code}"
+
+
+def start_python(module: str, arguments: list[str], **options) -> subprocess.Popen:
+    """Start a fresh Python in an empty environment that runs `main()` of one module of ours."""
+    code = f"import sys; sys.path[:1] = [{str(ROOT)!r}]; from {module} import main; main()"
+    environment = {"PYTHONHASHSEED": "0"}
+    for name in ("OPENBLAS", "OMP", "MKL"):
+        environment[f"{name}_NUM_THREADS"] = "1"  # threads do not survive a fork
+    if os.name == "nt":
+        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]  # without it Windows opens no socket
+    command = [sys.executable, "-s", "-W", "ignore", "-c", code, *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, **options)
+
+
+class Server:
+    """A running fork server."""
+
+    def __init__(self, memory: int, seconds: float):
+        self.control, theirs = socket.socketpair()
+        self.turn = threading.Lock()
+        self.loaded: set[str] = set()
+        with theirs:
+            descriptor = theirs.fileno()
+            self.process = start_python(
+                "ffnlib.grading.server",
+                [str(descriptor), str(memory), str(seconds)],
+                pass_fds=[descriptor],
+                stdin=subprocess.DEVNULL,
+                cwd="/",
+            )
+        self.control.settimeout(START_SECONDS)
+
+    def ask(self, message: bytes, descriptor: int | None = None) -> tuple[int, int, float]:
+        """Send one word to the server and return its reply."""
+        with self.turn:
+            try:
+                socket.send_fds(self.control, [message], [] if descriptor is None else [descriptor])
+                reply = b""
+                while len(reply) < REPLY.size:
+                    part = self.control.recv(REPLY.size - len(reply))
+                    if not part:
+                        raise CannotWork("the process that starts workers has ended")
+                    reply += part
+            except OSError as error:
+                raise CannotWork(f"the process that starts workers does not answer: {error}") from None
+        return REPLY.unpack(reply)
+
+    def load(self, name: str) -> None:
+        """Have a library loaded for all workers to come."""
+        if name not in self.loaded:
+            self.ask(b"load " + name.encode())
+            self.loaded.add(name)
+
+    def close(self) -> None:
+        """End the server and every worker of it."""
+        self.control.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Forked:
+    """A worker forked by a server."""
+
+    def __init__(self, server: Server):
+        self.server = server
+        ours, theirs = socket.socketpair()
+        self.line = protocol.Line(ours)
+        with theirs:
+            self.pid = server.ask(b"fork", theirs.fileno())[0]
+
+    def end(self) -> End:
+        """End the worker, whatever it is doing."""
+        end = End(*self.server.ask(b"end %d" % self.pid))
+        self.line.channel.close()
+        return end
+
+
+class Started:
+    """A worker started as a program of its own, where none can be forked."""
+
+    def __init__(self, memory: int, seconds: float):
+        with socket.create_server(("127.0.0.1", 0)) as door:
+            door.settimeout(START_SECONDS)
+            arguments = [str(door.getsockname()[1]), str(memory), str(seconds)]
+            self.process = start_python(
+                "ffnlib.grading.worker", arguments, stdin=subprocess.PIPE, start_new_session=True
+            )
+            token = secrets.token_bytes(32)
+            self.process.stdin.write(token)
+            self.process.stdin.close()
+            self.line = protocol.Line(self._admit(door, token))
+
+    def _admit(self, door: socket.socket, token: bytes) -> socket.socket:
+        """Return the connection of whoever knows the token: other programs of this machine can knock as well."""
+        while True:
+            try:
+                channel, _ = door.accept()
+            except TimeoutError:
+                raise CannotWork("a worker was started and never answered") from None
+            try:
+                if protocol.Line(channel).raw(32, time.monotonic() + 5) == token:
+                    return channel
+            except (protocol.TooLate, protocol.Ended):
+                pass
+            channel.close()
+
+    def end(self) -> End:
+        """End the worker, whatever it is doing."""
+        self.line.channel.close()
+        if os.name == "posix":
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except OSError:
+                pass
+        self.process.kill()
+        status = self.process.wait()
+        return End(-status if status < 0 else status << 8) if os.name == "posix" else End(status)
+
+
+class Workshop:
+    """Hands out workers: forked from a server with the needed libraries, or started one by one."""
+
+    def __init__(self, memory: int, seconds: float, can_fork: bool = CAN_FORK):
+        self.memory, self.seconds, self.can_fork = memory, seconds, can_fork
+        self.servers: dict[bool, Server] = {}
+        self.turn = threading.Lock()
+
+    def worker(self, libraries: tuple[str, ...] = ()):
+        """Return a fresh worker; torch has a server of its own, so that other workers stay small."""
+        if not self.can_fork:
+            return Started(self.memory, self.seconds)
+        heavy = "torch" in libraries
+        with self.turn:
+            if heavy not in self.servers:
+                self.servers[heavy] = Server(self.memory, self.seconds)
+            server = self.servers[heavy]
+            for name in libraries:
+                server.load(name)
+        return Forked(server)
+
+    def close(self) -> None:
+        """End everything that was started."""
+        for server in self.servers.values():
+            server.close()
+        self.servers = {}
