@@ -8,13 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from ffnlib.examination.forms import Complaint
+
 
 @dataclass(frozen=True)
 class Difference:
-    """How a value differs from the one expected: in words, and as a short place such as "[0, 1]"."""
+    """How a value differs from the one expected, in words; and what to call it, where it has a name of its own."""
 
     words: str
     kind: str = "value"
+    complaint: Complaint | None = None
 
 
 def close(a: np.ndarray, b: np.ndarray, tolerance: float) -> np.ndarray:

@@ -120,14 +120,19 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Module:
+    """A PyTorch module whose output, once known weights are loaded, is a float64 array."""
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise, complete: what is asked, what is right, what each slip looks like, and the help it offers.
 
     `probes(rng)` draws the probes; `oracle` is the answer that `reveal` shows, so it is written to be read. `accepts`
     replaces the comparison with the oracle where several values are right: it takes the arguments and the value and
-    returns None or the sentence that says what is wrong. `grammar` explains wrong counts that no listed misconception
+    returns None or the Complaint that says what is wrong. `grammar` explains wrong counts that no listed misconception
     explains. `library` is the dotted name of ffnlib's own function for this exercise, which an answer may not
-    merely call.
+    merely call. `solution` is the source that `reveal` shows where the oracle is not itself an answer.
     """
 
     id: str
@@ -144,6 +149,7 @@ class Exercise:
     grammar: Grammar | None = None
     library: str | None = None
     called_as: str = ""
+    solution: str = ""
     seed: int = 0
 
     def parameters(self) -> tuple[str, ...]:

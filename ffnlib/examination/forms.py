@@ -321,10 +321,18 @@ def read_record(kind, seen) -> Reading:
                 "use exactly these keys",
             )
         )
-    readings = {key: read_number(None, found[key]) for key in kind.keys}
+    readings = {key: _read_score(found[key]) for key in kind.keys}
     notes = tuple(f"{key}: {note}" for key, reading in readings.items() for note in reading.notes)
     complaint = next((_about(key, r.complaint) for key, r in readings.items() if r.complaint), None)
     return Reading(tuple(reading.value for reading in readings.values()), notes, complaint)
+
+
+def _read_score(seen) -> Reading:
+    """Read one number of a record; a yes or no counts as 1 or 0, since a share of one case is a yes or no."""
+    reading = read_number(None, seen)
+    if reading.complaint is not BOOLEANS:
+        return reading
+    return Reading(reading.value, (*reading.notes, f"{bool(reading.value)} was read as {reading.value:g}"))
 
 
 READERS = {

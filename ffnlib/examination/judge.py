@@ -185,8 +185,8 @@ def _difference(exercise, args, expected, error: Raised | None, seen: Observatio
     if _both_empty(seen.returned, reading.value, expected.value):
         return None
     if exercise.accepts is not None:
-        words = exercise.accepts(*args, value=reading.value)
-        return Difference(words) if words else None
+        refused = exercise.accepts(*args, value=reading.value)
+        return Difference(refused.because, "refused", refused) if refused else None
     return difference(
         reading.value,
         expected.value,
@@ -222,13 +222,20 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *notes))
     if not wrong:
         return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
+    answered = [trial for trial in trials if not trial.difference or trial.difference.kind != "not raised"]
     named = _loose(exercise, trials, complaint) or _state(exercise, trials) or _named(exercise, trials)
+    if named is None and len(answered) < len(trials):
+        named = _named(exercise, answered)
+        notes = (*notes, ("note", "besides, no error is raised where one is asked for")) if named else notes
+    named = named or _refused(wrong) or _constant(trials)
     if named is not None and complaint and named[0] != complaint.name:
         notes = (*notes, ("note", f"and {complaint.because}"))
     if named is None and complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
         named = (complaint.name, complaint.because, complaint.next)
     if named is None:
-        named = _form_of_arguments(exercise, evidence, wrong) or _shape(wrong) or _searched(exercise, trials)
+        named = _form_of_arguments(exercise, evidence, wrong) or _shape(wrong) or _searched(exercise, answered)
+    if named is None and not any(trial.difference for trial in answered):
+        named = _no_error(wrong)
     if named is None and changed:
         named = _changed_input(exercise, changed)
     if named is None and complaint:
@@ -329,6 +336,8 @@ def _loose(exercise: Exercise, trials: list[Trial], complaint: Complaint | None)
     if complaint is None:
         return None
     for trial in trials:
+        if trial.expected is None and trial.difference is None:
+            continue  # an error was asked for, and raised
         if trial.reading is None or trial.expected is None or trial.reading.value is None:
             return None
         if difference(trial.reading.value, trial.expected.value, LOOSE):
@@ -350,6 +359,30 @@ def _state(exercise: Exercise, trials: list[Trial]):
         because = "the same array object came back with other numbers in it, and the answer returned the old result"
         return "remembers old results", because, "compute from the arguments every time; look for a cache or a global"
     return None
+
+
+def _refused(wrong: list[Trial]):
+    """Name what an exercise with several right values refuses in the first wrong one."""
+    complaint = wrong[0].difference.complaint
+    return (complaint.name, complaint.because, complaint.next) if complaint else None
+
+
+def _constant(trials: list[Trial]):
+    """Name an answer that returns one number whatever it is asked, where the right number changes."""
+    values = [trial.reading.value if trial.reading else None for trial in trials]
+    right = [trial.expected.value if trial.expected else None for trial in trials]
+    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return None
+    if len(values) < 3 or len(set(values)) > 1 or len(set(right)) == 1 or trials[0].reading.complaint:
+        return None
+    because = "the same number comes back for every call: the arguments are not used"
+    return "same number always", because, "compute the number from the arguments"
+
+
+def _no_error(wrong: list[Trial]):
+    """Name an answer that is right wherever there is a result, and returns one where an error is asked for."""
+    because = f"{wrong[0].difference.words}, and every other call is right"
+    return "no error raised", because, "which argument makes the question meaningless? raise the error there"
 
 
 def _differ(exercise: Exercise, left, right) -> bool:
@@ -443,8 +476,8 @@ def _shape(wrong: list[Trial]):
 def _searched(exercise: Exercise, trials: list[Trial]):
     """Name a slip nobody listed: the fewest small edits that give these results.
 
-    Edits that fit equally well and say different things are not guessed at, and a yes or no says too little to be
-    searched for.
+    Edits that fit equally well and say different things are not guessed at (two explanations of a count are both told),
+    and a yes or no says too little to be searched for.
     """
     if isinstance(exercise.returns, Truth):
         return None
@@ -460,8 +493,12 @@ def _searched(exercise: Exercise, trials: list[Trial]):
                 found.append(candidate)
                 if exercise.grammar is None:
                     break
-        if len({candidate.because for candidate in found}) == 1:
+        causes = list(dict.fromkeys(candidate.because for candidate in found))
+        if len(causes) == 1:
             return found[0].name, _exactly(found[0].because), found[0].next
+        if len(causes) == 2 and exercise.grammar is not None:
+            either = f"{_exactly(causes[0])}; the same comes out when {causes[1]}"
+            return f"{causes[0]}; or {causes[1]}", either, found[0].next
         if found or time.perf_counter() > deadline:
             return None
     return None

@@ -1,0 +1,136 @@
+"""Causes that belong to no single exercise: a missing error, a constant, a refused value, two explanations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ffnlib.examination.exercise import Count, Grammar, Misconception, Parts, call
+from ffnlib.examination.forms import Complaint
+from ffnlib.examination.slips import be, grammar_tiers
+from tests.examination.asking import COUNT, RECORD, made_up, verdict_on
+
+
+def inverse(x):
+    """Return 1 / x. **Raises** ValueError for zeros."""
+    if not np.any(x):
+        raise ValueError("zeros")
+    return 1 / x
+
+
+INVERSE = made_up(
+    oracle=inverse,
+    probes=lambda rng: (call(rng.normal(size=3) + 4), call(rng.normal(size=2) + 4), call(np.zeros(2))),
+    misconceptions=(Misconception("turned", lambda x: -inverse(x), "the sign is turned", "which sign?"),),
+)
+
+
+def test_a_result_where_an_error_is_asked_for_is_named():
+    verdict = verdict_on(lambda x: 1 / np.where(x == 0, 1, x), INVERSE)
+    assert verdict.misconception == "no error raised"
+    assert "ValueError should be raised" in verdict.message
+
+
+def test_a_wrong_formula_is_named_although_the_error_is_missing_too():
+    verdict = verdict_on(lambda x: -1 / np.where(x == 0, 1, x), INVERSE)
+    assert verdict.misconception == "turned"
+    assert "besides, no error is raised" in verdict.message
+
+
+def test_float32_is_named_although_one_call_has_to_raise():
+    verdict = verdict_on(lambda x: inverse(x).astype(np.float32), INVERSE)
+    assert verdict.misconception == "float32"
+
+
+def test_one_number_for_every_call_is_named():
+    verdict = verdict_on(lambda a, b: 16, COUNT)
+    assert verdict.misconception == "same number always"
+
+
+EITHER_ORDER = made_up(
+    oracle=lambda n: (n, 0),
+    returns=Parts(("a", "b"), (Count(), Count())),
+    probes=lambda rng: (call(3), call(5)),
+    misconceptions=(),
+    accepts=lambda n, value: None if set(value) == {0, n} else Complaint("neither", "n is missing", "put n in"),
+)
+
+
+@pytest.mark.parametrize("answer", [lambda n: (n, 0), lambda n: [0, n]])
+def test_every_value_that_is_accepted_passes(answer):
+    assert verdict_on(answer, EITHER_ORDER).passed
+
+
+def test_a_refused_value_is_named_by_what_refused_it():
+    verdict = verdict_on(lambda n: (n, 1), EITHER_ORDER)
+    assert verdict.misconception == "neither"
+    assert "put n in" in verdict.message
+
+
+def test_a_yes_or_no_counts_as_one_or_zero_in_a_record():
+    verdict = verdict_on(lambda x: {"low": np.min(x), "high": np.max(x)}, RECORD)
+    assert verdict.passed
+    two = made_up(oracle=lambda x: {"low": 1.0, "high": 0.0}, returns=RECORD.returns, misconceptions=())
+    verdict = verdict_on(lambda x: {"low": True, "high": np.bool_(False)}, two)
+    assert verdict.passed and "True was read as 1" in verdict.message
+
+
+BOXES = made_up(
+    oracle=lambda a, b, c: 2 * a * b + b * c + c,
+    returns=Count(),
+    probes=lambda rng: (call(3, 5, 7), call(11, 13, 17), call(2, 19, 23)),
+    misconceptions=(),
+    grammar=Grammar(
+        terms=lambda a, b, c: {"floors": 2 * a * b, "walls": b * c, "roof": c},
+        nouns={"floors": "the floors", "roof": "the roof"},
+        inputs=(("a is doubled", lambda a, b, c: (2 * a, b, c)),),
+        edits=(("the walls are left out", lambda terms, *args: {**terms, "walls": 0}),),
+        factors=(("everything is counted in dozens", lambda total, *args: total / 12),),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "because"),
+    [
+        (lambda a, b, c: 2 * a * b + b * c, "the roof is left out"),
+        (lambda a, b, c: 2 * a * b + c, "the walls are left out"),
+        (lambda a, b, c: 2 * a * b, "the walls are left out, and the roof is left out"),
+        (lambda a, b, c: (2 * a * b + b * c + c) / 12, "everything is counted in dozens"),
+        (lambda a, b, c: (2 * a * b) / 12, "the walls are left out, and the roof is left out, and everything"),
+        (lambda a, b, c: 2 * a * c + b * c + b, "b and c have changed places"),
+        (lambda a, b, c: 2 * a * b + b * c + c + 1, "1 is added to the result"),
+        (lambda a, b, c: 2 * a * a + a * c + c, "a stands where b belongs"),
+        (lambda a, b, c: 2 * a * (b + 1) + (b + 1) * c + c, "b + 1 stands for b"),
+        (lambda a, b, c: 2 * a * b + b * c - 1, "the roof is left out, and 1 is subtracted from the result"),
+    ],
+)
+def test_a_wrong_count_is_explained_by_the_fewest_slips(answer, because):
+    verdict = verdict_on(answer, BOXES)
+    assert f"when {because}" in verdict.message
+
+
+def test_two_explanations_of_a_count_are_both_told():
+    verdict = verdict_on(lambda a, b, c: 4 * a * b + b * c + c, BOXES)
+    assert "a is doubled" in verdict.message and "the floors are counted twice" in verdict.message
+    assert "the same comes out when" in verdict.message
+
+
+def test_a_number_without_an_explanation_is_not_guessed_at():
+    verdict = verdict_on(lambda a, b, c: a**3 + 7 * b + 29, BOXES)
+    assert verdict.misconception is None
+    assert "because" not in verdict.message
+
+
+def test_two_slips_of_one_topic_are_never_combined():
+    sentences = [m.because for tier in grammar_tiers(BOXES.grammar) for m in tier]
+    assert "the floors are left out, and the floors are counted twice" not in sentences
+    assert len(sentences) == len(set(sentences))
+
+
+@pytest.mark.parametrize(
+    ("noun", "verb"),
+    [("the norms", "are"), ("the bias", "is"), ("b1 and b2", "are"), ("one of the two matrices", "is"), ("b2", "is")],
+)
+def test_the_verb_follows_the_noun(noun, verb):
+    assert be(noun) == verb
