@@ -401,10 +401,14 @@ def heat_map(
     with style():
         image = axes.imshow(values, aspect="auto", interpolation="nearest", cmap=colours)
         figure.colorbar(image, ax=axes, label=value_label)
-        for axis, names, tilt in ((axes.xaxis, x_names, 45 if len(x_names) > 8 else 0), (axes.yaxis, y_names, 0)):
+        for axis, names in ((axes.xaxis, x_names), (axes.yaxis, y_names)):
             axis.get_major_locator().set_params(integer=True)
             if len(names):
-                axis.set_ticks(range(len(names)), names, rotation=tilt)
+                axis.set_ticks(range(len(names)), names)
+        if len(x_names) > 8:
+            axes.tick_params(axis="x", labelrotation=45)
+            for label in axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
         if numbers is not None:
             _write_into_cells(axes, image, values, numbers)
     return Picture(figure, words)

@@ -175,7 +175,7 @@ def pictures(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def open_lesson(server, browser, axe, pictures):
+def open_lesson(browser, axe, server, pictures):
     """A function that copies a notebook to the server and opens it; what went wrong unseen fails at the end."""
     opened = []
 
