@@ -4,7 +4,7 @@ import ast
 import re
 
 from ffnlib.authoring.names import bound, used
-from ffnlib.authoring.notebook import exercise_of, role
+from ffnlib.authoring.notebook import exercise_of, meaning, role
 from ffnlib.authoring.regions import BEGIN, END, RegionError, regions, without_solutions
 
 
@@ -85,10 +85,26 @@ def calls_name_their_exercise(lesson):
 def predictions_name_a_claim(lesson):
     """A prediction is kept under the id of a claim, where the verdict finds it again."""
     for cell in lesson.code:
-        for line, text in enumerate(cell["source"].split("\n"), 1):
-            for claim in re.findall(r"\bpredict\(\s*[\"']([^\"']*)", text):
-                if claim not in lesson.claims:
-                    yield cell, line, f"claim {claim!r} is not in ffnlib/authoring/claims.csv; correct the id"
+        for claim, line in _calls(cell, "predict"):
+            if claim not in lesson.claims:
+                yield cell, line, f"claim {claim!r} is not in ffnlib/authoring/claims.csv; correct the id"
+
+
+def verdicts_are_marked(lesson):
+    """A cell that decides a claim says so in its metadata, from which the page of claims is collected."""
+    for cell in lesson.code:
+        for claim, line in _calls(cell, "decide"):
+            if claim not in meaning(cell).get("claim", []):
+                yield cell, line, f"the cell decides {claim!r}; add it to metadata.ffn.claim"
+
+
+def _calls(cell, function):
+    """Return (first argument, line) of every call of `function` in a cell."""
+    if syntax_error(cell["source"]):
+        return []
+    nodes = ast.walk(ast.parse(cell["source"]))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function]
+    return [(getattr(node.args[0], "value", None) if node.args else None, node.lineno) for node in calls]
 
 
 def answers_are_bound_by_their_own_cell(lesson):
@@ -130,6 +146,7 @@ RULES = (
     regions_hide_solutions,
     calls_name_their_exercise,
     predictions_name_a_claim,
+    verdicts_are_marked,
     answers_are_bound_by_their_own_cell,
     answers_depend_on_setup_and_answers_only,
 )

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from ffnlib.authoring import build, claims
-from ffnlib.authoring.notebook import write
+from ffnlib.authoring.notebook import read, write
 
 CLAIMS = claims.load()
 SOLVED = sorted((build.ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
@@ -41,6 +41,17 @@ def test_every_claim_of_a_written_lesson_is_decided_by_one_of_its_cells(file):
     undecided = [f"{claim.id}: {claim.claim}" for claim in here if not claims.decided_by(claim, file.parent)]
     assert undecided == [], "name the deciding cell in its metadata.ffn.claim"
     assert [claim.id for claim in here if claim.verdict == "open"] == [], "the lesson is written; give a verdict"
+
+
+@pytest.mark.parametrize("file", SOLVED, ids=lambda file: file.stem)
+def test_what_the_lesson_measures_is_what_the_table_says(file):
+    cells = {cell["id"]: cell for cell in read(file)["cells"]}
+    for claim in (claim for claim in CLAIMS if claim.lesson == file.stem):
+        _, name = claims.decided_by(claim, file.parent)
+        shown = [output.get("data", {}).get("text/plain", "") for output in cells[name].get("outputs", [])]
+        assert claim.verdict.upper() in [text.split("\n")[0] for text in shown], (
+            f"{claim.id}, decided by {name}: {shown}"
+        )
 
 
 def test_every_claim_that_a_cell_decides_is_in_the_table():

@@ -285,5 +285,14 @@ def test_a_prediction_is_hidden_and_kept_under_a_claim_of_the_table(lesson):
     assert problem.line == 4 and "claim 'S0-99'" in problem.message
 
 
+@pytest.mark.parametrize("call", ['decide("S0-01", True, "")', "decide(\n    'S0-01',\n    True,\n    '',\n)"])
+def test_a_cell_that_decides_a_claim_says_so(lesson, call):
+    lesson.cell("table")["source"] = f"print(1)\n{call}"
+    problem = only(lesson)
+    assert problem.line == 2 and "the cell decides 'S0-01'" in problem.message
+    lesson.cell("table")["metadata"]["ffn"]["claim"] = ["S0-01"]
+    assert problems(lesson) == []
+
+
 def test_every_rule_says_what_it_is_for():
     assert all(rule.__doc__ for rule in CELL_RULES + CODE_RULES)
