@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ffnlib.examination import lessons
-from ffnlib.grading import pool, report, sandbox
+from ffnlib.grading import pool, report
 from ffnlib.grading.collect import Handed, collect
 from ffnlib.grading.interview import Settings, equipment, grade_batch
 from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
 from ffnlib.grading.submission import Submission, read_submission
+from ffnlib.grading.worker import sandbox
 from ffnlib.grading.workshop import CannotWork
 
 GRADED, SOME_NEED_A_HUMAN, FAILED = 0, 2, 3
@@ -191,7 +192,7 @@ class Progress:
 
 
 def check_notebook(args) -> int:
-    """Carry out `ffnlib check`: print every exercise's verdict; return 0 when all are passed, 2 when not, 3 on failure."""
+    """Carry out `ffnlib check`: print every verdict; return 0 when all are passed, 2 if not, 3 for a failure."""
     path = Path(args.notebook)
     try:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""What was handed in: every file of a folder or archive, whose it is and when it came; names are data, never trusted."""
+"""What was handed in: every file of a folder or archive, whose it is and when it came; names are never trusted."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ffnlib.examination.evidence import Evidence, Handle, asking
 from ffnlib.examination.exercise import Exercise, Remote
 from ffnlib.examination.judge import draw, judge, separating
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
-from ffnlib.grading.protocol import Ended, Malformed, TooLate, accepted, accepted_exception
+from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
 from ffnlib.grading.workshop import Workshop
 
@@ -66,7 +66,7 @@ class Stopped(Exception):
 
 
 class Examiner:
-    """The probes of one run, drawn once an exercise, and the verdicts given so far: the same evidence, the same verdict."""
+    """The probes of one run, drawn once, and the verdicts given so far: the same evidence, the same verdict."""
 
     def __init__(self, settings: Settings):
         self.settings = settings
@@ -392,7 +392,7 @@ def misses_a_name(evidence: Evidence) -> bool:
 
 
 def with_failure(verdict: Verdict, evidence: Evidence) -> Verdict:
-    """Add to a verdict in which place an answer raised: the type and the line, never the text, which may hold inputs."""
+    """Add to a verdict where an answer raised: the type and the line, never the text, which may hold inputs."""
     raised = next((seen.raised for seen in evidence.observations if seen.raised is not None), None)
     if verdict.status != NOT_YET or raised is None:
         return verdict

@@ -104,7 +104,8 @@ def humans(rows: list[dict]) -> str:
 def table(caption: str, header: tuple[str, ...], lines: list[str]) -> str:
     """Return a table from finished rows."""
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in header)
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    head = f"<caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead>"
+    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
 def lesson_part(lesson: str, rows: list[dict]) -> str:

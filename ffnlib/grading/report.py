@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ffnlib.grading import pages
 
-GRADES = (
-    "assignment,duedate,timestamp,student_id,last_name,first_name,email,"
-    "raw_score,late_submission_penalty,score,max_score"
-).split(",")
+GRADES = (  # nbgrader's header, exactly
+    *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
 EXERCISES = ("student", "lesson", "exercise", "status", "points", "max_points", "misconception", "message")
 COURSE = "The Transformer's feed-forward network"
 

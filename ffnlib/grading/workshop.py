@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
@@ -13,8 +14,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ffnlib.grading import protocol
-from ffnlib.grading.server import REPLY
+from ffnlib.grading.line import Ended, Line, TooLate
+from ffnlib.grading.worker.server import REPLY
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0  # for the libraries to load on a slow disk
@@ -64,7 +65,7 @@ class Server:
         with theirs:
             descriptor = theirs.fileno()
             self.process = start_python(
-                "ffnlib.grading.server",
+                "ffnlib.grading.worker.server",
                 [str(descriptor), str(memory), str(seconds)],
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
@@ -109,7 +110,7 @@ class Forked:
     def __init__(self, server: Server):
         self.server = server
         ours, theirs = socket.socketpair()
-        self.line = protocol.Line(ours)
+        self.line = Line(ours)
         with theirs:
             self.pid = server.ask(b"fork", theirs.fileno())[0]
 
@@ -128,12 +129,12 @@ class Started:
             door.settimeout(START_SECONDS)
             arguments = [str(door.getsockname()[1]), str(memory), str(seconds)]
             self.process = start_python(
-                "ffnlib.grading.worker", arguments, stdin=subprocess.PIPE, start_new_session=True
+                "ffnlib.grading.worker.cells", arguments, stdin=subprocess.PIPE, start_new_session=True
             )
             token = secrets.token_bytes(32)
             self.process.stdin.write(token)
             self.process.stdin.close()
-            self.line = protocol.Line(self._admit(door, token))
+            self.line = Line(self._admit(door, token))
 
     def _admit(self, door: socket.socket, token: bytes) -> socket.socket:
         """Return the connection of whoever knows the token: other programs of this machine can knock as well."""
@@ -143,9 +144,9 @@ class Started:
             except TimeoutError:
                 raise CannotWork("a worker was started and never answered") from None
             try:
-                if protocol.Line(channel).raw(32, time.monotonic() + 5) == token:
+                if Line(channel).raw(32, time.monotonic() + 5) == token:
                     return channel
-            except (protocol.TooLate, protocol.Ended):
+            except (TooLate, Ended):
                 pass
             channel.close()
 
@@ -153,10 +154,8 @@ class Started:
         """End the worker, whatever it is doing."""
         self.line.channel.close()
         if os.name == "posix":
-            try:
+            with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            except OSError:
-                pass
         self.process.kill()
         status = self.process.wait()
         return End(-status if status < 0 else status << 8) if os.name == "posix" else End(status)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 import os
 import random
 import re
@@ -16,7 +17,7 @@ import sys
 import types
 
 from ffnlib.examination import evidence
-from ffnlib.grading import protocol, sandbox, stand_ins
+from ffnlib.grading.worker import frames, sandbox, stand_ins
 
 MAGIC = re.compile(r"^\s*[%!?]|\?\s*$", re.MULTILINE)
 DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -27,10 +28,10 @@ def work(channel, memory: int, seconds: float, rules: tuple[int, str] = (-1, "")
     kept = [channel.fileno()] + ([rules[0]] if rules[0] >= 0 else [])
     sandbox.close_descriptors(*kept)
     prepare_interpreter()
-    protocol.send(channel, ("layers", tuple(sandbox.enter(memory, seconds, rules))))
-    cells, watched = protocol.receive(channel)
+    frames.send(channel, ("layers", tuple(sandbox.enter(memory, seconds, rules))))
+    cells, watched = frames.receive(channel)
     bindings = run_cells(channel, cells, watched)
-    protocol.send(channel, ("loaded",))
+    frames.send(channel, ("loaded",))
     answer_questions(channel, bindings)
 
 
@@ -38,7 +39,7 @@ def prepare_interpreter() -> None:
     """Give every submission the same start: no environment, nothing to read or see, the same seeds."""
     os.environ.clear()
     os.environ["MPLBACKEND"] = "Agg"
-    sys.stdin = open(os.devnull)
+    sys.stdin = os.fdopen(0)  # nothing: input() meets the end of the file
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = evidence.Silence()
     sys.argv = [""]
     stand_ins.install()
@@ -66,7 +67,7 @@ def run_cells(channel, cells, watched: tuple[str, ...]) -> dict:
         bound = [name for name in watched if namespace.get(name, bindings) is not before[name]]
         bound = [name for name in bound if name in namespace]
         bindings.update({(name, number): namespace[name] for name in bound})
-        protocol.send(channel, ("ran", number, raised, tuple(bound)))
+        frames.send(channel, ("ran", number, raised, tuple(bound)))
     return bindings
 
 
@@ -142,9 +143,8 @@ def parsed(source: str, filename: str) -> ast.Module:
     finders, sys.meta_path = sys.meta_path, [f for f in sys.meta_path if type(f) is not stand_ins.SilentFinder]
     silent = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "IPython"}
     try:
-        from IPython.core.inputtransformer2 import TransformerManager
-
-        return ast.parse(TransformerManager().transform_cell(source), filename)
+        transformer = importlib.import_module("IPython.core.inputtransformer2")
+        return ast.parse(transformer.TransformerManager().transform_cell(source), filename)
     finally:
         for name in [name for name in sys.modules if name.split(".")[0] == "IPython"]:
             del sys.modules[name]
@@ -160,8 +160,8 @@ def answer_questions(channel, bindings: dict) -> None:
     respond, asked = None, None
     while True:
         try:
-            name, number, question = protocol.receive(channel)
-        except protocol.Ended:
+            name, number, question = frames.receive(channel)
+        except frames.Ended:
             return
         if asked != (name, number) or question.action == "look":
             asked = (name, number)
@@ -171,7 +171,7 @@ def answer_questions(channel, bindings: dict) -> None:
             reply = respond(question)
         except BaseException as error:
             reply = evidence.Observation(raised=evidence.describe(error))
-        protocol.send(channel, ("reply", reply))
+        frames.send(channel, ("reply", reply))
 
 
 def with_functions(channel, question):
@@ -184,8 +184,8 @@ def function_of(channel, handle) -> evidence.Remote:
     """Return a function that sends its arguments to the judge and hands back what the judge computes."""
 
     def ask_the_judge(*args):
-        protocol.send(channel, ("given", handle.number, args))
-        kind, value = protocol.receive(channel)
+        frames.send(channel, ("given", handle.number, args))
+        kind, value = frames.receive(channel)
         if kind == "gave":
             return value
         name, text = value
@@ -203,6 +203,6 @@ def main() -> None:
     token = sys.stdin.buffer.read(32)
     channel = socket.create_connection(("127.0.0.1", port))
     channel.sendall(token)
-    import numpy.random
+    sys.modules["numpy"].random.seed(0)  # loaded now, while it can be read
 
     work(channel, memory, seconds)

@@ -26,7 +26,7 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
     """Obey the control socket until it closes."""
     for name in (*ALWAYS, *OWN):
         importlib.import_module(name)
-    from ffnlib.grading import sandbox
+    from ffnlib.grading.worker import sandbox
 
     rules = sandbox.landlock_rules()
     gc.collect()
@@ -70,9 +70,9 @@ def fork(control: socket.socket, descriptor: int, memory: int, seconds: float, r
     try:
         os.setsid()
         control.close()
-        from ffnlib.grading import worker
+        from ffnlib.grading.worker import work
 
-        worker.work(socket.socket(fileno=descriptor), memory, seconds, rules)
+        work(socket.socket(fileno=descriptor), memory, seconds, rules)
         status = 0
     except BaseException:
         if os.environ.get("FFNLIB_DEBUG"):

@@ -1,4 +1,4 @@
-"""How judge and worker speak: framed plain data over a socket, and what the judge accepts of it.
+"""The judge's end of the line to a worker: what it says, and what it accepts of what it hears.
 
 The worker's end runs learners' code, so whatever arrives from there is bytes to be refused. Nothing is unpickled or
 evaluated; sizes are bounded before anything is read, and every field is checked before the judge sees it.
@@ -22,8 +22,8 @@ from ffnlib.examination.evidence import (
     Raised,
     Seen,
     from_bytes,
-    to_bytes,
 )
+from ffnlib.grading.worker.frames import Ended, send
 
 LARGEST_MESSAGE = 40_000_000  # bytes
 LARGEST_HEAD = 16_000_000  # bytes of a message that are not array contents
@@ -34,34 +34,8 @@ class Malformed(ValueError):
     """What came from the other end is not a message."""
 
 
-class Ended(Exception):
-    """The other end is gone."""
-
-
 class TooLate(Exception):
     """The other end did not answer in time."""
-
-
-def send(channel: socket.socket, value) -> None:
-    """Send plain data as one frame."""
-    data = to_bytes(value)
-    channel.sendall(len(data).to_bytes(8, "big") + data)
-
-
-def receive(channel: socket.socket):
-    """Return the plain data of the next frame, however long it takes: the worker's way to listen."""
-    return from_bytes(_exactly(channel, int.from_bytes(_exactly(channel, 8), "big")))
-
-
-def _exactly(channel: socket.socket, size: int) -> bytes:
-    parts = []
-    while size:
-        part = channel.recv(min(size, 1 << 20))
-        if not part:
-            raise Ended
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 class Line:

@@ -17,7 +17,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-FFNLIB = Path(__file__).resolve().parents[1]
+FFNLIB = Path(__file__).resolve().parents[2]
 REQUIRED = ("landlock", "seccomp")  # one of these has to hold, or the instructor has to trust the submissions
 
 # ---------------------------------------------------------------- what every system offers
@@ -125,7 +125,7 @@ def _allow(libc, rules: int, path: Path, rights: int) -> None:
 
 
 def readable_paths() -> list[Path]:
-    """Return what a worker may read: Python's libraries, the system's, and ffnlib's mathematics without its exercises."""
+    """Return what a worker may read: Python's libraries, the system's, ffnlib's mathematics without its exercises."""
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"]
     system += ["/usr/share/zoneinfo", "/dev/urandom", "/dev/zero"]
