@@ -176,11 +176,11 @@ def test_the_plain_text_is_the_words_and_the_card_shows_them_beneath_the_image()
     assert base64.b64decode(data) == picture.png
 
 
-def test_sanitising_takes_out_the_pixels_and_leaves_the_words():
+def test_sanitising_takes_out_pixels_and_looks_and_leaves_the_words():
     html = a_picture()._repr_mimebundle_()["text/html"]
     for pattern, replacement in figures.NBVAL_SANITIZE.items():
         html = re.sub(pattern, replacement, html)
-    assert "base64" not in html and 'src="IMAGE"' in html
+    assert "base64" not in html and 'src="IMAGE"' in html and "style=" not in html
     assert html.count("From 0 to 2 it rises by 4.") == 2  # alternative text and sentence
 
 
