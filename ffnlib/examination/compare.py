@@ -36,8 +36,8 @@ def difference(got, expected, tolerance: float, names: tuple[str, ...] = ()) -> 
                 name = names[position] if position < len(names) else f"part {position}"
                 return Difference(f"in {name}: {found.words}", found.kind)
         return None
-    if got is None:
-        return Difference("no number that can be read")
+    if got is None or expected is None:
+        return None if got is expected else Difference("no number that can be read")
     if isinstance(expected, np.ndarray):
         return _array_difference(got, expected, tolerance)
     if isinstance(expected, bool) or isinstance(got, bool):

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ffnlib.examination.exercise import Array, Count, Indices, Number, Parts, Record, Truth
+from ffnlib.examination.exercise import Array, Count, Indices, Module, Number, Parts, Record, Truth
 
 
 @dataclass(frozen=True)
@@ -335,6 +335,13 @@ def _read_score(seen) -> Reading:
     return Reading(reading.value, (*reading.notes, f"{bool(reading.value)} was read as {reading.value:g}"))
 
 
+def read_module(_kind, seen) -> Reading:
+    """Read what a module gave; a plain array stands for the result of one."""
+    from ffnlib.examination.module_forms import read_facts
+
+    return read_facts(seen) if seen.kind == "module" else read_array(None, seen)
+
+
 READERS = {
     Array: read_array,
     Number: read_number,
@@ -343,4 +350,5 @@ READERS = {
     Indices: read_indices,
     Parts: read_parts,
     Record: read_record,
+    Module: read_module,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,7 +63,35 @@ def flatten(probes: tuple[Probe, ...]) -> list[tuple]:
 
 
 def judge(exercise: Exercise, probes: tuple[Probe, ...], evidence: Evidence) -> Verdict:
-    """Return the verdict on one answer."""
+    """Return the verdict on one answer; where weights fit a module in several ways, the best of the verdicts."""
+    verdicts = [_judge(exercise, probes, version) for version in _versions(evidence)]
+    passed = [verdict for verdict in verdicts if verdict.passed]
+    named = [verdict for verdict in verdicts if verdict.misconception]
+    return (passed + named + verdicts)[0]
+
+
+def _versions(evidence: Evidence) -> list[Evidence]:
+    """Return the evidence once for every way in which weights were placed in a module, in all observations alike."""
+    labels = [attempt[0] for attempt in _attempts(evidence.observations[0])] if evidence.observations else []
+    return [replace(evidence, observations=_placed(evidence, label)) for label in labels] or [evidence]
+
+
+def _attempts(seen: Observation) -> tuple:
+    module = seen.returned is not None and seen.returned.kind == "module"
+    return seen.returned.value.get("attempts", ()) if module else ()
+
+
+def _placed(evidence: Evidence, label: str) -> tuple[Observation, ...]:
+    chosen = []
+    for seen in evidence.observations:
+        attempts = tuple(attempt for attempt in _attempts(seen) if attempt[0] == label)
+        if attempts:
+            seen = replace(seen, returned=replace(seen.returned, value={**seen.returned.value, "attempts": attempts}))
+        chosen.append(seen)
+    return tuple(chosen)
+
+
+def _judge(exercise: Exercise, probes: tuple[Probe, ...], evidence: Evidence) -> Verdict:
     early = _not_asked(exercise, evidence)
     if early is not None:
         return early

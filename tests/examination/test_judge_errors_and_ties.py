@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ffnlib.examination.exercise import Indices, Misconception, Remote, Truth, call
+from ffnlib.examination.exercise import Array, Indices, Misconception, Parts, Remote, Truth, call
 from ffnlib.examination.judge import collisions, draw
 from ffnlib.examination.verdict import NOT_YET, PASSED
 from tests.examination.asking import made_up, verdict_on
@@ -103,3 +103,16 @@ def test_one_row_named_twice_is_no_tie():
         return np.where(h[rows] == h[rows[0]], rows[0], rows)
 
     assert verdict_on(answer, TIES).status == NOT_YET
+
+
+def test_a_part_that_cannot_be_read_is_no_sign_of_memory_and_can_still_be_named():
+    exercise = made_up(
+        oracle=lambda h: (h * 2, np.flatnonzero(h > 0)),
+        returns=Parts(("double", "rows"), (Array(), Indices(length=lambda h: len(h)))),
+        probes=lambda rng: (call(rng.normal(size=4) + 0.5), call(np.array([1, -1, 3]))),
+        misconceptions=(
+            Misconception("values", lambda h: (h * 2, h[h > 0]), "values are returned for rows", "which rows?"),
+        ),
+    )
+    verdict = verdict_on(lambda h: (h + h, h[h > 0]), exercise)
+    assert verdict.misconception == "values", verdict.message
