@@ -50,9 +50,9 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def python_of(environment: Path = ENVIRONMENT) -> Path:
-    """Give the interpreter of a virtual environment."""
-    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+def python_of(environment: Path | None = None) -> Path:
+    """Give the interpreter of a virtual environment, the course's own unless another is named."""
+    return (environment or ENVIRONMENT) / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 # ---- is there anything to do? ------------------------------------------------------------------

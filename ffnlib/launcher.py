@@ -60,8 +60,8 @@ def lab_options() -> list[str]:
     options = [
         f"--ServerApp.root_dir={FIRST_LESSON.parent}",
         f"--LabApp.default_url=/lab/tree/{FIRST_LESSON.name}",  # so that the printed address leads to the lesson, too
-        "--ServerApp.log_level=WARN",  # the address is printed all the same
-        "--LabApp.log_level=WARN",
+        "--ServerApp.log_level=ERROR",  # the address is printed all the same
+        "--LabApp.log_level=ERROR",
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",  # the other one asks the package index
     ]
