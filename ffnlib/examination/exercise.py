@@ -132,7 +132,8 @@ class Exercise:
     replaces the comparison with the oracle where several values are right: it takes the arguments and the value and
     returns None or the Complaint that says what is wrong. `grammar` explains wrong counts that no listed misconception
     explains. `library` is the dotted name of ffnlib's own function for this exercise, which an answer may not
-    merely call. `solution` is the source that `reveal` shows where the oracle is not itself an answer.
+    merely call. `solution` is the source that `reveal` shows where the oracle is not itself an answer. `variants` are
+    other ways to write the oracle, whose small edits explain wrong answers as well.
     """
 
     id: str
@@ -150,6 +151,7 @@ class Exercise:
     library: str | None = None
     called_as: str = ""
     solution: str = ""
+    variants: tuple[Callable, ...] = ()
     seed: int = 0
 
     def parameters(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ffnlib.examination import evidence as gathering
-from ffnlib.examination import slips
+from ffnlib.examination import known_errors, slips
 from ffnlib.examination.compare import Difference, count_text, difference, number_text
 from ffnlib.examination.evidence import Evidence, Observation, Raised
 from ffnlib.examination.exercise import Exercise, Indices, Parts, Probe, Remote, Truth
@@ -261,7 +261,12 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     if named is None and complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
         named = (complaint.name, complaint.because, complaint.next)
     if named is None:
-        named = _form_of_arguments(exercise, evidence, wrong) or _shape(wrong) or _searched(exercise, answered)
+        named = (
+            _form_of_arguments(exercise, evidence, wrong)
+            or known_errors.explained([trial.observation.raised for trial in wrong])
+            or _shape(wrong)
+            or _searched(exercise, answered)
+        )
     if named is None and not any(trial.difference for trial in answered):
         named = _no_error(wrong)
     if named is None and changed:
@@ -512,11 +517,14 @@ def _searched(exercise: Exercise, trials: list[Trial]):
     if any(trial.observation.raised and trial.observation.raised.types[0] not in SHAPE_ERRORS for trial in trials):
         return None
     deadline = time.perf_counter() + SEARCH_SECONDS
+    wrong = next((t for t in trials if t.difference and t.reading and t.reading.value is not None), None)
     for tier in slips.tiers(exercise):
         found = []
         for candidate in tier:
             if time.perf_counter() > deadline:
                 break
+            if exercise.grammar and wrong and not slips.plausible(candidate, wrong.args, wrong.reading.value):
+                continue
             if _matches(exercise, candidate.program, trials):
                 found.append(candidate)
                 if exercise.grammar is None:
@@ -543,11 +551,9 @@ def _unexplained(exercise: Exercise, trials: list[Trial], shown: Trial):
     if kind == "shape":
         return (("next", "write the shape of every intermediate result beside its line"),)
     if len(right) > len(trials) // 3:
-        known = (
-            "known",
-            f"{len(right)} of {len(trials)} calls are right; first wrong: {_call_words(exercise, shown.args)}",
-        )
-        return (known, ("next", "what is special about the call shown, compared with those that are right?"))
+        known = f"{len(right)} of {len(trials)} calls are right"  # the first wrong one stands under "called"
+        step = "what is special about the call that goes wrong, compared with those that are right?"
+        return ("known", known), ("next", step)
     return (("next", f"compute the first number by hand and compare; hint({exercise.id!r}) says where to look"),)
 
 

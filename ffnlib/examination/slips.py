@@ -59,7 +59,8 @@ def tiers(exercise: Exercise) -> Iterator[Iterator[Misconception]]:
     """Yield groups of generated misconceptions, those with the fewest edits first."""
     if exercise.grammar is not None:
         yield from grammar_tiers(exercise.grammar, exercise.parameters())
-    yield (_misconception(edit) for edit in single_edits(exercise.oracle))
+    ways = (exercise.oracle, *exercise.variants)
+    yield (_misconception(edit) for way in ways for edit in single_edits(way))
     yield _on_top(exercise)
     yield _pairs(exercise)
 
@@ -299,6 +300,20 @@ def grammar_tiers(grammar: Grammar, parameters: tuple[str, ...] = ()) -> Iterato
     yield _groups(grammar, itertools.combinations(named, 3))
     yield _groups(grammar, itertools.product(named, general))
     yield _groups(grammar, itertools.combinations(named, 4))
+
+
+def plausible(candidate: Misconception, args: tuple, value) -> bool:
+    """Return whether a count could come from a candidate, by one call: thousands are tried, and few deserve more."""
+    try:
+        return _near(candidate.program(*args), value)
+    except Exception:
+        return False
+
+
+def _near(left, right) -> bool:
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        return len(left) == len(right) and all(map(_near, left, right))
+    return left == right or abs(left - right) <= 1e-6 * abs(right)
 
 
 def _groups(grammar: Grammar, groups) -> Iterator[Misconception]:

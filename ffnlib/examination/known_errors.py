@@ -1,0 +1,46 @@
+"""Errors whose text alone says what went wrong, whatever the exercise."""
+
+from __future__ import annotations
+
+from ffnlib.examination.evidence import Raised
+
+ARRAY_IN_IF = (
+    "an if on an array",
+    "if, and, or, not, min and max ask one question of a whole array, which has many answers",
+    "np.where, np.maximum, np.minimum, & and | work entry by entry",
+)
+ARRAY_IN_MATH = (
+    "a function for single numbers",
+    "a function for single numbers, from math or float(...) or int(...), is given a whole array",
+    "the functions of np work entry by entry; ffnlib.activations.erf does as well",
+)
+MATH_TOO_LARGE = (
+    "overflow raised",
+    "a function of math raises an error for a number whose result is too large for a float",
+    "np.exp gives inf there; better is a formula whose exponential cannot overflow",
+)
+KNOWN = (
+    ("ValueError", "truth value of an array", ARRAY_IN_IF),
+    ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
+    ("TypeError", "can be converted to Python scalars", ARRAY_IN_MATH),
+    ("TypeError", "can be converted to a scalar", ARRAY_IN_MATH),
+    ("OverflowError", "math range error", MATH_TOO_LARGE),
+)
+
+
+def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
+    """Return name, cause and next step of an error that explains every wrong call, or None."""
+    if not errors or None in errors:
+        return None
+    found = {_cause(error) for error in errors}
+    return found.pop() if len(found) == 1 else None
+
+
+def _cause(error: Raised) -> tuple[str, str, str] | None:
+    for kind, text, cause in KNOWN:
+        if kind in error.types and text in error.text:
+            return cause
+    if "NameError" in error.types and "UnboundLocalError" not in error.types:
+        because = f"a name is used that nothing defines: {error.text}"
+        return "unknown name", because, "import it, or define it inside the answer; is it spelt as where it is defined?"
+    return None

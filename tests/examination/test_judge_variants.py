@@ -1,0 +1,51 @@
+"""Slips found in other ways to write the oracle, and errors whose text says what went wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.examination.asking import made_up, verdict_on
+
+
+def halves(x):
+    """Return the logistic function, in a form whose edits are not those of the usual one."""
+    return (1 + np.tanh(x / 2)) / 2
+
+
+def usual(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def test_an_edit_of_another_way_to_write_the_oracle_is_found():
+    exercise = made_up(oracle=halves, misconceptions=(), variants=(usual,))
+    verdict = verdict_on(lambda x: 1 / (2 + np.exp(-x)), exercise)
+    assert "`2` stands where `1` belongs" in verdict.message
+    assert verdict_on(lambda x: 1 / (2 + np.exp(-x)), made_up(oracle=halves, misconceptions=())).misconception is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (lambda x: 2 * x if x > 0 else 0 * x, "an if on an array"),
+        (lambda x: max(2 * x, 3 * x), "an if on an array"),
+        (lambda x: 2 * math.sin(x), "a function for single numbers"),
+        (lambda x: float(2 * x), "a function for single numbers"),
+        (lambda x: np.vectorize(lambda v: math.exp(900 + v))(x), "overflow raised"),
+        (lambda x: 2 * unheard_of(x), "unknown name"),  # noqa: F821
+    ],
+)
+def test_an_error_that_says_what_went_wrong_is_explained(answer, name):
+    verdict = verdict_on(answer)
+    assert verdict.misconception == name, verdict.message
+
+
+def test_an_error_is_no_explanation_where_wrong_numbers_came_back_too():
+    verdict = verdict_on(lambda x: 7 * x if x.ndim == 1 else math.sin(x))
+    assert verdict.misconception is None, verdict.message
+
+
+def test_another_error_is_left_to_be_read():
+    assert "read the error" in verdict_on(lambda x: {}["x"]).message
