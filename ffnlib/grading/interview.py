@@ -11,7 +11,7 @@ import hashlib
 import re
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class Session:
     """A worker whose cells have run: which of them bound which names, and how cells failed."""
 
     worker: object
+    layers: tuple[str, ...] = ()
     bound: dict[str, list[int]] = field(default_factory=dict)
     failed: dict[int, gathering.Raised] = field(default_factory=dict)
 
@@ -102,7 +103,13 @@ class Examiner:
         except Exception as error:
             text = f"this is our mistake, the work is safe ({type(error).__name__}); a human has to look at it"
             return Verdict(exercise.id, BROKEN, None, (("because", text),))
-        return verdict.without_values() if self.settings.graded else verdict
+        return without_inputs(verdict) if self.settings.graded else verdict
+
+
+def without_inputs(verdict: Verdict) -> Verdict:
+    """Return a verdict for feedback: no input, no expected value, and no warning, whose text an answer chooses."""
+    lines = verdict.without_values().lines
+    return replace(verdict, lines=tuple(line for line in lines if not line[1].startswith("on the way:")))
 
 
 # ---------------------------------------------------------------- which cells
@@ -174,15 +181,15 @@ def open_session(workshop: Workshop, parts, names, deadline: float, cell_seconds
         if line.get(deadline) != ("loaded",):
             raise Malformed("a message out of turn")
     except (TooLate, Ended, Malformed, TypeError, ValueError, IndexError) as error:
-        raise Stopped(end_in_words(session, error, cell_seconds), running) from None
+        raise Stopped(end_in_words(session, error, f"{cell_seconds:g} s"), running) from None
     return session
 
 
-def end_in_words(session: Session, error: Exception, seconds: float) -> str:
+def end_in_words(session: Session, error: Exception, words_of_time: str) -> str:
     """End a session's worker and say why."""
     end = session.worker.end()
     if isinstance(error, TooLate):
-        return f"it did not end within {seconds:.0f} s"
+        return f"it did not end in {words_of_time}"
     if isinstance(error, Ended):
         return end.in_words()
     return "it sent what no honest cell sends"
@@ -343,7 +350,7 @@ class Interview:
         try:
             evidence = ask(self.session, self.examiner, exercise, number, time.monotonic() + share)
         except (TooLate, Ended, Malformed) as error:
-            words = end_in_words(self.session, error, share)
+            words = end_in_words(self.session, error, f"its share of {self.settings.timeout:g} s")
             self.session = None
             self.asked += 1
             return Verdict(exercise.id, STOPPED, None, (("because", f"{answer_name(exercise)}: {words}"),))

@@ -14,7 +14,7 @@ from ffnlib.grading.collect import LESSON, Handed
 LESSONS = Path(__file__).resolve().parents[2] / "notebooks"
 MOST_CELLS = 2_000
 LONGEST_CODE = 2_000_000  # characters, all cells together
-COMMAND = re.compile(r"^[ \t]*[%!]", re.MULTILINE)
+COMMAND = re.compile(r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?[%!]", re.MULTILINE)
 NAMING = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=|\bcheck\([\"'](\w+)[\"']", re.MULTILINE)
 
 

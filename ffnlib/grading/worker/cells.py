@@ -19,7 +19,7 @@ import types
 from ffnlib.examination import evidence
 from ffnlib.grading.worker import frames, sandbox, stand_ins
 
-MAGIC = re.compile(r"^\s*[%!?]|\?\s*$", re.MULTILINE)
+MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$", re.MULTILINE)
 DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -169,8 +169,8 @@ def answer_questions(channel, bindings: dict) -> None:
         question = with_functions(channel, question)
         try:
             reply = respond(question)
-        except BaseException as error:
-            reply = evidence.Observation(raised=evidence.describe(error))
+        except BaseException as error:  # a KeyboardInterrupt that the answer itself has raised
+            reply = question.action != "watch" and evidence.Observation(raised=evidence.describe(error))
         frames.send(channel, ("reply", reply))
 
 
