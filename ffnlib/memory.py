@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ffnlib.experts import softmax
 from ffnlib.layer import hidden_units, layer_norm
 
 
@@ -36,16 +37,6 @@ def top_triggers(H, unit: int, k: int):
     [1, 0]
     """
     return np.argsort(-np.asarray(H)[:, unit], kind="stable")[:k]  # (k,)
-
-
-def softmax(scores):
-    """Return the softmax along the last axis, finite for every finite score.
-
-    >>> softmax(np.array([1e4, 1e4])).tolist()
-    [0.5, 0.5]
-    """
-    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
 
 
 def value_distribution(v, E):

@@ -452,11 +452,19 @@ def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool 
             told = told or (same_error and trial.difference is not None and _said(error) == _said(raised))
             continue
         if reading.value is None or trial.reading.value is None:
-            return False
+            if not _same_complaint(reading, trial.reading):
+                return False
+            continue
         if difference(trial.reading.value, reading.value, _tolerance(exercise, trial.reading)):
             return False
         told = told or trial.difference is not None
     return told
+
+
+def _same_complaint(left: Reading, right: Reading) -> bool:
+    """Return whether neither value could be read, for the same reason."""
+    unread = left.value is None and right.value is None
+    return unread and left.complaint is not None and left.complaint == right.complaint
 
 
 def _said(error: Raised) -> tuple[str, str]:

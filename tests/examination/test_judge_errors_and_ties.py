@@ -116,3 +116,14 @@ def test_a_part_that_cannot_be_read_is_no_sign_of_memory_and_can_still_be_named(
     )
     verdict = verdict_on(lambda h: (h + h, h[h > 0]), exercise)
     assert verdict.misconception == "values", verdict.message
+
+
+def test_a_value_that_cannot_be_read_agrees_with_a_wrong_program_whose_value_cannot_either():
+    exercise = made_up(
+        oracle=strongest,
+        returns=Indices(length=lambda h, k: len(h)),
+        probes=lambda rng: (call(rng.normal(size=6), 2), call(np.array([7, 3, 9]), 2)),
+        misconceptions=(Misconception("values", lambda h, k: np.sort(h)[::-1][:k], "the values come back", "argsort"),),
+    )
+    verdict = verdict_on(lambda h, k: sorted(h.tolist(), reverse=True)[:k], exercise)
+    assert verdict.misconception == "values", verdict.message

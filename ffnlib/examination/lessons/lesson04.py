@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ffnlib.activations import gelu, gelu_tanh, sigmoid
@@ -232,7 +234,8 @@ def _of_the_sum(slip: Misconception) -> Misconception:
     def program(x, y, gamma, beta, eps):
         return slip.program(x + y, gamma, beta, eps)
 
-    return Misconception(slip.name, program, slip.because.replace("x - mean", "z - mean"), slip.next)
+    because, step = (re.sub(r"\bx\b", "the sum", text) for text in (slip.because, slip.next))
+    return Misconception(slip.name, program, because, step)
 
 
 ADD_AND_NORM = Exercise(
