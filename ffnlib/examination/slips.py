@@ -79,7 +79,7 @@ def _single_edits(program) -> tuple:
     if tree is None:
         return ()
     edits = []
-    for sentence, changed in _changed_trees(tree):
+    for sentence, changed in _changed_trees(copy.deepcopy(tree)):
         compiled = _compiled(changed, program)
         if compiled is not None:
             edits.append((sentence, compiled))
@@ -123,34 +123,53 @@ def _lambda_tree(program) -> ast.Lambda | None:
 
 
 def _changed_trees(tree) -> Iterator[tuple]:
-    """Yield `(sentence, tree)` with one place of the tree changed."""
+    """Yield `(sentence, tree)` with one place of the tree changed; the change is undone before the next one."""
     parameters = [argument.arg for argument in tree.args.args]
-    for position, node in enumerate(_body_nodes(tree)):
-        for replacement in _replacements(node, parameters):
-            before, after = ast.unparse(node), ast.unparse(replacement)
-            if before == after:
-                continue
-            changed = copy.deepcopy(tree)
-            target = _body_nodes(changed)[position]
-            _Swap(target, replacement).visit(changed)
-            yield f"`{after}` stands where `{before}` belongs", changed
+    for place, node in _places(tree):
+        for sentence, replacement in _named_replacements(place, node, parameters):
+            _put(place, ast.fix_missing_locations(ast.copy_location(replacement, node)))
+            try:
+                yield sentence, tree
+            finally:
+                _put(place, node)
 
 
-def _body_nodes(tree) -> list:
-    body = tree.body if isinstance(tree.body, list) else [tree.body]
-    return [node for statement in body for node in ast.walk(statement) if isinstance(node, ast.expr)]
+def _named_replacements(place: tuple, node, parameters: list[str]) -> Iterator[tuple]:
+    """Yield `(sentence, replacement)` for what could stand in a place by mistake."""
+    before = ast.unparse(node)
+    for replacement in _replacements(node, parameters):
+        after = ast.unparse(replacement)
+        if before != after:
+            yield f"`{after}` stands where `{before}` belongs", replacement
+    if isinstance(place[0], (ast.Return, ast.Lambda)):
+        for name in parameters:
+            yield f"{name} is added to the result", ast.BinOp(node, ast.Add(), ast.Name(name, ast.Load()))
+            yield f"{name} is subtracted from the result", ast.BinOp(node, ast.Sub(), ast.Name(name, ast.Load()))
 
 
-class _Swap(ast.NodeTransformer):
-    """Replace one node, found by identity."""
+def _places(tree) -> list[tuple]:
+    """Return `(place, expression)` for every expression of a body; a place is `(parent, field, position or None)`."""
+    if isinstance(tree, ast.Lambda):
+        return [((tree, "body", None), tree.body), *_places_below(tree.body)]
+    return [found for statement in tree.body for found in _places_below(statement)]
 
-    def __init__(self, target, replacement):
-        self.target, self.replacement = target, replacement
 
-    def visit(self, node):
-        if node is self.target:
-            return ast.copy_location(self.replacement, node)
-        return super().visit(node)
+def _places_below(root) -> list[tuple]:
+    found = []
+    for parent in ast.walk(root):
+        for field, value in ast.iter_fields(parent):
+            children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+            found += [((parent, field, i), child) for i, child in children if isinstance(child, ast.expr)]
+    return found
+
+
+def _put(place: tuple, node) -> None:
+    """Put an expression in a place of a tree."""
+    parent, field, position = place
+    if position is None:
+        setattr(parent, field, node)
+    else:
+        getattr(parent, field)[position] = node
 
 
 def _replacements(node, parameters: list[str]) -> Iterator:
@@ -228,19 +247,23 @@ def _for_constant(node: ast.Constant) -> Iterator:
 
 def _compiled(tree, program):
     """Return the changed program, living in the namespace of the original one."""
-    arguments = tree.args
     if isinstance(tree, ast.Lambda):
-        tree = ast.FunctionDef("edited", arguments, [ast.Return(tree.body)], [], None)
+        body = [ast.Return(tree.body, lineno=1, col_offset=0)]
+        tree = ast.FunctionDef("edited", tree.args, body, [], None, lineno=1, col_offset=0)
     tree.decorator_list, tree.name = [], "edited"
-    module = ast.fix_missing_locations(ast.Module([tree], []))
     try:
-        code = compile(module, "<edit>", "exec")
+        code = compile(ast.Module([tree], []), "<edit>", "exec")
     except (SyntaxError, ValueError):
         return None
     local: dict = {}
-    cells = inspect.getclosurevars(program).nonlocals
-    exec(code, {**program.__globals__, **cells}, local)
+    exec(code, _namespace(program), local)
     return local["edited"]
+
+
+@functools.lru_cache(maxsize=64)
+def _namespace(program) -> dict:
+    """Return the names that a program sees: those of its module and those it closes over."""
+    return {**program.__globals__, **inspect.getclosurevars(program).nonlocals}
 
 
 def _misconception(edit) -> Misconception:
@@ -261,9 +284,9 @@ def _pairs(exercise: Exercise) -> Iterator[Misconception]:
     tree = source_tree(exercise.oracle)
     if tree is None:
         return
-    for first, changed in _changed_trees(tree):
+    for first, changed in _changed_trees(copy.deepcopy(tree)):
         for second, twice in _changed_trees(changed):
-            program = _compiled(copy.deepcopy(twice), exercise.oracle)
+            program = _compiled(twice, exercise.oracle)
             if program is not None:
                 sentence = f"{first}, and {second}"
                 yield Misconception(sentence, program, sentence, "compare these two places with your own lines")
@@ -291,7 +314,8 @@ def grammar_tiers(grammar: Grammar, parameters: tuple[str, ...] = ()) -> Iterato
     """Yield the explanations of a count, those with the fewest slips first.
 
     After the slips the grammar names come those that any count can show: two arguments exchanged, one too many, twice
-    or half of it. These are combined with one other slip at most.
+    or half of it. These are combined with one other slip at most,
+    and four slips only where two are about the inputs.
     """
     named, general = _named_slips(grammar), _general_slips(parameters)
     yield (_combined(grammar, (slip,)) for slip in named)
@@ -299,7 +323,12 @@ def grammar_tiers(grammar: Grammar, parameters: tuple[str, ...] = ()) -> Iterato
     yield _groups(grammar, itertools.combinations(named, 2))
     yield _groups(grammar, itertools.combinations(named, 3))
     yield _groups(grammar, itertools.product(named, general))
-    yield _groups(grammar, itertools.combinations(named, 4))
+    yield _groups(grammar, (four for four in itertools.combinations(named, 4) if sum(bool(s.inputs) for s in four) > 1))
+
+
+def explains_count(candidate: Misconception) -> bool:
+    """Return whether a candidate comes from a grammar, so that another one may explain the same number as well."""
+    return isinstance(candidate.program, functools.partial)
 
 
 def plausible(candidate: Misconception, args: tuple, value) -> bool:

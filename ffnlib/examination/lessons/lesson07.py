@@ -150,6 +150,7 @@ FFN_PARAMETERS = Exercise(
         inputs=(
             FFN_INPUT("the biases are left out, whether or not the layer has them", bias=lambda **_: False),
             FFN_INPUT("the biases are counted, whether or not the layer has them", bias=lambda **_: True),
+            FFN_INPUT("the biases are counted exactly when the layer has none", bias=lambda bias, **_: not bias),
             FFN_INPUT("4d stands for d_ff", d_ff=four_d),
             FFN_INPUT("two thirds of d_ff stand for d_ff", d_ff=lambda d_ff, **_: exact(2 * d_ff, 3)),
         ),
@@ -160,6 +161,12 @@ FFN_PARAMETERS = Exercise(
             ("both biases are given d numbers", lambda terms, d, d_ff, bias: {**terms, "b1": d * bias}),
             ("both biases are given d_ff numbers", lambda terms, d, d_ff, bias: {**terms, "b2": d_ff * bias}),
             ("one of the two matrices is left out", without("W1")),
+            ("the matrices are counted twice, as operations are", lambda terms, d, d_ff, bias: {**terms, "W1": 2 * d * d_ff, "W2": 2 * d * d_ff}),
+            ("the biases are counted twice", lambda terms, *args: {**terms, "b1": 2 * terms["b1"], "b2": 2 * terms["b2"]}),
+            ("the biases are subtracted", lambda terms, *args: {**terms, "b1": -terms["b1"], "b2": -terms["b2"]}),
+            ("the matrices are counted as d_ff times d_ff and d times d", lambda terms, d, d_ff, bias: {**terms, "W1": d_ff * d_ff, "W2": d * d}),
+            ("the 4d of two LayerNorms are added", plus(lambda d, d_ff, bias: 4 * d)),
+            ("the biases are multiplied with each other", lambda terms, d, d_ff, bias: {**terms, "b1": d * d_ff * bias, "b2": 0}),
             ("b1 is left out", without("b1")),
             ("the sides of each matrix are added instead of multiplied", lambda terms, d, d_ff, bias: {**terms, "W1": d + d_ff, "W2": d + d_ff}),
             ("the 4 d^2 of attention are added", lambda terms, d, d_ff, bias: {**terms, "attention": 4 * d * d}),
@@ -202,7 +209,7 @@ def attention_parameters_probes(rng):
 
 def attention_terms(d, n_heads, n_kv_heads):
     """Return the sizes of the four projections."""
-    keys = exact(d * n_kv_heads * d, n_heads)
+    keys = d * n_kv_heads * (d // n_heads)
     return {"q": d * d, "k": keys, "v": keys, "o": d * d}
 
 
@@ -272,6 +279,7 @@ ATTENTION_PARAMETERS = Exercise(
             ("an FFN's 8 d^2 are added", lambda terms, d, n_heads, n_kv_heads: {**terms, "ffn": 8 * d * d}),
         ),
         factors=(
+            ("everything is tripled", lambda total, *args: 3 * total),
             ("one head is counted instead of all", lambda total, d, n_heads, n_kv_heads: exact(total, n_heads)),
             ("every head is given d numbers instead of d / n_heads", lambda total, d, n_heads, n_kv_heads: total * n_heads),
             ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
@@ -317,7 +325,7 @@ def decoder_terms(vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied):
         "input": vocab * d,
         "output": 0 if tied else vocab * d,
         "queries and output": 2 * n_layers * d * d,
-        "keys and values": exact(2 * n_layers * d * n_kv_heads * d, n_heads),
+        "keys and values": 2 * n_layers * d * n_kv_heads * (d // n_heads),
         "ffn": (3 if gated else 2) * n_layers * d * d_ff,
         "layer norms": 2 * n_layers * d,
         "final norm": d,
@@ -409,6 +417,8 @@ DECODER_PARAMETERS = Exercise(
             DECODER_INPUT("the embeddings are untied", **UNTIED),
             DECODER_INPUT("a gated FFN is counted with two matrices", **GATED_AS_TWO),
             DECODER_INPUT("three FFN matrices are always counted", gated=lambda **_: True),
+            DECODER_INPUT("a gated FFN is counted with two matrices and an ungated one with three", gated=lambda gated, **_: not gated),
+            DECODER_INPUT("tied models get two embedding matrices and untied ones one", tied=lambda tied, **_: not tied),
             DECODER_INPUT("4d stands for d_ff", d_ff=four_d),
             DECODER_INPUT("8d/3 stands for d_ff", d_ff=lambda d, **_: 8 * d // 3),
             DECODER_INPUT("n_kv_heads is ignored", **KV_IGNORED),
@@ -421,6 +431,7 @@ DECODER_PARAMETERS = Exercise(
             ("each layer is given one norm instead of two", lambda terms, *args: {**terms, "layer norms": terms["layer norms"] // 2}),
             ("each norm is given 2d parameters, as a LayerNorm has", lambda terms, *args: {**terms, "layer norms": 2 * terms["layer norms"], "final norm": 2 * terms["final norm"]}),
             ("the embeddings are left out", without(*TABLES)),
+            ("the FFNs and attention are multiplied by n_layers twice", lambda terms, vocab, d, n_layers, *args: {name: value * (n_layers if name in ("ffn", *ATTENTION) else 1) for name, value in terms.items()}),
             ("the input embedding is left out", without("input")),
             ("attention is left out", without(*ATTENTION)),
             ("keys and values are left out", without("keys and values")),
@@ -428,6 +439,10 @@ DECODER_PARAMETERS = Exercise(
             ("biases are counted in attention", plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * (2 * d + exact(2 * n_kv_heads * d, n_heads)))),
             ("biases are counted in the FFN", plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * ((2 if gated else 1) * d_ff + d))),
             ("a bias for every word is added", plus(lambda vocab, *_: vocab)),
+            ("each norm is counted as a single number", lambda terms, vocab, d, *args: {**terms, "layer norms": terms["layer norms"] // d, "final norm": 1}),
+            ("n_layers multiplies the embeddings as well", lambda terms, vocab, d, n_layers, *args: {**terms, "input": n_layers * terms["input"], "output": n_layers * terms["output"]}),
+            ("n_layers multiplies embeddings and final norm as well", lambda terms, vocab, d, n_layers, *args: {**terms, "input": n_layers * terms["input"], "output": n_layers * terms["output"], "final norm": n_layers * d}),
+            ("three embedding matrices are counted", lambda terms, vocab, d, *args: {**terms, "input": 2 * vocab * d, "output": vocab * d}),
         ),
         factors=(
             ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
@@ -567,6 +582,9 @@ ENCODER_DECODER_PARAMETERS = Exercise(
             ("the encoder block is given three norms", plus(lambda d, d_ff, n_layers: 2 * d * n_layers)),
             ("the FFN of one stack is left out", lambda terms, *args: _half(terms, "encoder")),
             ("three FFN matrices are counted", lambda terms, *args: {**terms, **{name: value * 3 // 2 for name, value in terms.items() if "weights" in name}}),
+            ("the norms of one layer are counted instead of those of all", lambda terms, d, d_ff, n_layers: {**terms, "encoder norms": 4 * d, "decoder norms": 6 * d}),
+            ("cross-attention is counted once instead of in every layer", lambda terms, d, d_ff, n_layers: {**terms, "cross-attention": 4 * d * d}),
+            ("the biases of only one stack are counted", lambda terms, *args: {**terms, "b1": terms["b1"] // 2, "b2": terms["b2"] // 2}),
             ("one FFN matrix is counted", lambda terms, *args: {**terms, **{name: value // 2 for name, value in terms.items() if "weights" in name}}),
         ),
         factors=(
@@ -675,12 +693,19 @@ FFN_SHARE = Exercise(
             ("attention's biases are counted", plus(lambda vocab, d, n_layers, d_ff: 4 * d * n_layers)),
             ("one norm of d is counted in each layer", plus(lambda vocab, d, n_layers, d_ff: d * n_layers)),
             ("two norms of d are counted in each layer", plus(lambda vocab, d, n_layers, d_ff: 2 * d * n_layers)),
+            ("attention is counted above the fraction bar as well", lambda terms, *args: {**terms, "above": terms["above"] + terms["attention"]}),
+            ("the embeddings are counted above the fraction bar as well", lambda terms, *args: {**terms, "above": terms["above"] + terms["embeddings"]}),
             ("vocab is added instead of vocab times d", lambda terms, vocab, *args: {**terms, "embeddings": vocab}),
         ),
         factors=(
             ("the share is given in percent", lambda total, *args: 100 * total),
             ("the fraction is turned round", lambda total, *args: 1 / total),
             ("the share of everything else is returned", lambda total, *args: 1 - total),
+            ("the share is given in whole percent", lambda total, *args: round(100 * total)),
+            ("the share is rounded to one digit", lambda total, *args: round(total, 1)),
+            ("the share is rounded to two digits", lambda total, *args: round(total, 2)),
+            ("the share is rounded to three digits", lambda total, *args: round(total, 3)),
+            ("the share is rounded to four digits", lambda total, *args: round(total, 4)),
         ),
         combine=divide,
     ),

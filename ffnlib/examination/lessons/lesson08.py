@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ffnlib.examination.exercise import Count, Exercise, Grammar, Misconception, call
 from ffnlib.examination.lessons.lesson07 import four_d, inputs_of, one, plus, taking, without
 from ffnlib.examination.slips import exact
@@ -80,13 +82,14 @@ FFN_FLOPS = Exercise(
         ),
         edits=(
             ("three products are counted, as in a gated FFN", lambda terms, *args: {**terms, "products": exact(terms["products"] * 3, 2)}),
+            ("each multiply-add is counted once, or one of the two products is left out", lambda terms, *args: {**terms, "products": exact(terms["products"], 2)}),
+            ("the sides of the matrices are added instead of multiplied", lambda terms, batch, T, d, d_ff: {**terms, "products": 4 * batch * T * (d + d_ff)}),
             ("the additions of b1 are counted", plus(lambda batch, T, d, d_ff: batch * T * d_ff)),
             ("the additions of b2 are counted", plus(lambda batch, T, d, d_ff: batch * T * d)),
             ("attention's 8 T d^2 for the projections are added", plus(lambda batch, T, d, d_ff: batch * 8 * T * d * d)),
             ("attention's 4 T^2 d are added", plus(lambda batch, T, d, d_ff: batch * 4 * T * T * d)),
         ),
         factors=(
-            ("each multiply-add is counted once, or one of the two products is left out", lambda total, *args: exact(total, 2)),
             ("the backward pass is counted as well: three times the forward pass", lambda total, *args: 3 * total),
             ("everything is multiplied by d_ff / d once more", lambda total, batch, T, d, d_ff: exact(total * d_ff, d)),
         ),
@@ -178,11 +181,17 @@ ATTENTION_FLOPS = Exercise(
             ("two projections are counted, or each multiply-add in the projections once", lambda terms, *args: {**terms, "q": 0, "o": 0}),
             ("the projections of one position are counted instead of those of T", lambda terms, T, d: {**terms, "q": 2 * d * d, "k and v": 4 * d * d, "o": 2 * d * d}),
             ("scores and weighted values are counted for one position", lambda terms, T, d: {**terms, "scores": 2 * T * d, "values": 2 * T * d}),
+            ("each multiply-add is counted once", lambda terms, *args: {name: exact(value, 2) for name, value in terms.items()}),
+            ("scores and weighted values are counted without d", lambda terms, T, d: {**terms, "scores": 2 * T * T, "values": 2 * T * T}),
+            ("the projections are counted with d instead of d^2", lambda terms, T, d: {**terms, "q": 2 * T * d, "k and v": 4 * T * d, "o": 2 * T * d}),
             ("one operation is added for each score", plus(lambda T, d: T * T)),
+            ("two operations are added for each score", plus(lambda T, d: 2 * T * T)),
+            ("three operations of the softmax are added for each score", plus(lambda T, d: 3 * T * T)),
+            ("the additions of one bias are counted", plus(lambda T, d: T * d)),
+            ("the additions of four biases are counted", plus(lambda T, d: 4 * T * d)),
             ("an FFN's 16 T d^2 are added", plus(lambda T, d: 16 * T * d * d)),
         ),
         factors=(
-            ("each multiply-add is counted once", lambda total, *args: exact(total, 2)),
             ("one position is counted instead of the sequence", lambda total, T, d: exact(total, T)),
             ("the backward pass is counted as well: three times the forward pass", lambda total, *args: 3 * total),
         ),
@@ -218,13 +227,13 @@ def crossover_probes(rng):
 
 
 def crossover_terms(d, d_ff, projections):
-    """Return the FLOPs of one position: FFN, projections, and scores with weighted values for each position seen."""
-    return {"ffn": 4 * d * d_ff, "projections": 8 * d * d if projections else 0, "scores": 4 * d}
+    """Return the FLOPs of one position (FFN, projections, scores and values a position seen), and the least length."""
+    return {"ffn": 4 * d * d_ff, "projections": 8 * d * d if projections else 0, "scores": 4 * d, "least": 0}
 
 
 def solve_for_length(terms, *args):
     """Return the length at which FFN and attention take the same."""
-    return max(0, exact(terms["ffn"] - terms["projections"], terms["scores"]))
+    return max(terms["least"], exact(terms["ffn"] - terms["projections"], terms["scores"]))
 
 
 CROSSOVER_INPUT = inputs_of(crossover)
@@ -261,6 +270,8 @@ CROSSOVER = Exercise(
         Misconception("ratio", lambda d, d_ff, projections: exact(d_ff, d) if not projections else max(0, exact(d_ff, d) - 2), "the length is divided by d", "4 T^2 d = 4 T d d_ff: divide both sides by 4 T d"),
         Misconception("zero with projections", lambda d, d_ff, projections: 0 if projections else d_ff, "0 is returned whenever the projections are counted", "d_ff - 2d, when that is above 0"),
         Misconception("d_ff when narrow", lambda d, d_ff, projections: d_ff - 2 * d if projections and d_ff > 2 * d else d_ff, "d_ff is returned for a narrow FFN with projections", "when d_ff is below 2d attention takes more from the first token: the answer is 0"),
+        Misconception("infinite when narrow", lambda d, d_ff, projections: (d_ff - 2 * d if d_ff > 2 * d else float("inf")) if projections else d_ff, "infinity is returned when attention takes more from the first token", "the length at which attention has caught up is 0 then"),
+        Misconception("nothing without projections", lambda d, d_ff, projections: d_ff if projections else 0, "0 is returned without projections, and d_ff with them", "without projections the length is d_ff"),
         Misconception("clamped at d", lambda d, d_ff, projections: max(d, d_ff - 2 * d) if projections else d_ff, "d is the smallest length returned", "the answer is at least 0"),
     ),
     hints=(
@@ -284,10 +295,21 @@ CROSSOVER = Exercise(
             ("three projections are counted", lambda terms, *args: {**terms, "projections": exact(3 * terms["projections"], 4)}),
             ("only one of scores and weighted values is counted, or the half a causal mask leaves", lambda terms, *args: {**terms, "scores": exact(terms["scores"], 2)}),
             ("scores and weighted values are counted twice", lambda terms, *args: {**terms, "scores": 2 * terms["scores"]}),
+            ("a length below zero is returned for a narrow FFN", lambda terms, *args: {**terms, "least": -math.inf}),
+            ("1 is the smallest length returned", lambda terms, *args: {**terms, "least": 1}),
+            ("d is returned for a narrow FFN", lambda terms, d, *args: {**terms, "least": d if terms["ffn"] < terms["projections"] else 0}),
+            ("8d is subtracted instead of 2d: the projections are not divided by 4 T d", lambda terms, d, *args: {**terms, "projections": 4 * terms["projections"]}),
+            ("4d is subtracted instead of 2d", lambda terms, d, *args: {**terms, "projections": 2 * terms["projections"]}),
+            ("3d is subtracted instead of 2d", lambda terms, d, *args: {**terms, "projections": exact(3 * terms["projections"], 2)}),
             ("the projections are put on the FFN's side", lambda terms, *args: {**terms, "projections": -terms["projections"]}),
         ),
         factors=(
             ("the result is rounded down", lambda total, *args: int(total // 1)),
+            ("with projections half of the length is returned", lambda total, d, d_ff, projections: exact(total, 2) if projections else total),
+            ("with projections the length is doubled", lambda total, d, d_ff, projections: 2 * total if projections else total),
+            ("with projections the length is one too small", lambda total, d, d_ff, projections: max(0, total - projections)),
+            ("with projections the length is one too large", lambda total, d, d_ff, projections: total + projections),
+            ("the sign is turned round with projections", lambda total, d, d_ff, projections: -total if projections else total),
             ("the result is rounded up", lambda total, *args: -int(-total // 1)),
         ),
         combine=solve_for_length,
