@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 import numpy as np
 import pytest
 
+from ffnlib.examination.slips import single_edits, source_tree
 from tests.examination.asking import made_up, verdict_on
 
 
@@ -49,3 +51,13 @@ def test_an_error_is_no_explanation_where_wrong_numbers_came_back_too():
 
 def test_another_error_is_left_to_be_read():
     assert "read the error" in verdict_on(lambda x: {}["x"]).message
+
+
+def test_an_argument_added_to_the_result_is_named():
+    assert "x is added to the result" in verdict_on(lambda x: halves(x) + x, made_up(oracle=halves)).message
+
+
+def test_edits_leave_the_program_they_start_from_as_it_was():
+    before = ast.dump(source_tree(usual))
+    assert len(single_edits(usual)) > 20
+    assert ast.dump(source_tree(usual)) == before

@@ -70,6 +70,24 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+def _logistic_with(factor: float) -> Misconception:
+    def program(x):
+        return x * _logistic(factor * np.asarray(x))
+
+    because = f"x sigmoid({factor} x) is computed"
+    return Misconception(f"logistic with factor {factor}", program, because, "that is a rough approximation of GELU, and the factor of the usual one is 1.702")
+
+
+def _root_of_two_rounded(places: int) -> Misconception:
+    root = round(math.sqrt(2), places)
+
+    def program(x):
+        return 0.5 * x * (1 + erf(np.asarray(x) / root))
+
+    because = f"sqrt(2) is rounded to {root}"
+    return Misconception(f"root of two rounded to {places} digits", program, because, "let math.sqrt(2) keep its digits")
+
+
 def _endings(program):
     return (*rounded(program), whole_for_whole(program), absolute(program), negated(program))
 
@@ -78,13 +96,15 @@ GELU = Exercise(
     id="gelu",
     probes=activation_probes,
     oracle=gelu,
+    variants=(lambda x: x * (0.5 + 0.5 * erf(x / math.sqrt(2))),),
     returns=Array(),
     library="ffnlib.activations.gelu",
     misconceptions=(
         Misconception("tanh form", gelu_tanh, "the tanh approximation is computed", "here the exact form with erf is asked for; the two differ by up to 5e-4"),
         QUICK_FORM,
         SILU_FORM,
-        *NEIGHBOURS,
+        *(_logistic_with(factor) for factor in (1.5, 1.6, 1.7, 2.0)),
+        *(_root_of_two_rounded(places) for places in (1, 2, 3, 4, 5)),
         Misconception("half missing", lambda x: x * (1 + erf(np.asarray(x) / math.sqrt(2))), "the factor 1/2 is missing", "for large x the result should be x: what does 1 + erf become there?"),
         Misconception("root of two missing", lambda x: 0.5 * x * (1 + erf(x)), "erf is taken of x instead of x / sqrt(2)", "Phi(x) = (1 + erf(x / sqrt(2))) / 2"),
         Misconception("times root of two", lambda x: 0.5 * x * (1 + erf(np.asarray(x) * math.sqrt(2))), "x is multiplied by sqrt(2) instead of divided", "Phi(x) = (1 + erf(x / sqrt(2))) / 2"),
@@ -109,6 +129,7 @@ GELU = Exercise(
         Misconception("standardised first", lambda x: gelu(_standardised(x)), "x is standardised first", "Phi is that of the standard normal distribution, whatever the mean of x is"),
         Misconception("own mean and spread", lambda x: 0.5 * x * (1 + erf(_standardised(x) / math.sqrt(2))), "Phi uses the mean and the spread of x itself", "the normal distribution is the standard one: mean 0, variance 1"),
         Misconception("a bend at zero", lambda x: np.where(np.asarray(x) > 0, x, 0.5 * x * (1 + erf(np.asarray(x) / math.sqrt(2)))), "positive numbers come back unchanged", "at x = 1 the result is 0.841, a little less than x"),
+        *NEIGHBOURS,
         *_endings(gelu),
     ),
     hints=(
@@ -155,13 +176,14 @@ GELU_TANH = Exercise(
     id="gelu_tanh",
     probes=activation_probes,
     oracle=gelu_tanh,
+    variants=(lambda x: x * _logistic(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),),
     returns=Array(),
     library="ffnlib.activations.gelu_tanh",
     misconceptions=(
         EXACT_FORM,
         QUICK_FORM,
         SILU_FORM,
-        *NEIGHBOURS,
+        *(_logistic_with(factor) for factor in (1.5, 1.6, 1.7, 2.0)),
         Misconception("half missing", lambda x: x * (1 + np.tanh(_bent(x))), "the factor 1/2 is missing", "for large x the result should be x: what does 1 + tanh become there?"),
         Misconception("cube missing", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * x)), "the cubic term is missing", "inside the bracket stands x plus 0.044715 times a power of x"),
         _cube_with(0.44715, "the coefficient of the cube is ten times too large, 0.44715"),
@@ -176,6 +198,7 @@ GELU_TANH = Exercise(
         _cube_with(0.04472, "the coefficient is rounded to 0.04472"),
         _cube_with(0.04, "the coefficient is rounded to 0.04"),
         _cube_with(0.044, "the coefficient is cut to 0.044"),
+        _cube_with(4.4715, "the coefficient of the cube is a hundred times too large, 4.4715"),
         _cube_with(1.0, "the cube has no coefficient"),
         Misconception("square for cube", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * np.square(x)))), "x is squared where its cube belongs", "the inner function is odd: at -x it has the opposite sign"),
         Misconception("three times for cube", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * 3 * x))), "x is multiplied by 3 where its cube belongs", "* is a product, ** a power"),
@@ -201,8 +224,21 @@ GELU_TANH = Exercise(
         _with_root("one over root of two", 1 / math.sqrt(2), "1 / sqrt(2), the factor of the exact form,"),
         _with_root("one over root of pi", 1 / math.sqrt(math.pi), "1 / sqrt(pi)"),
         _with_root("root of two", math.sqrt(2), "sqrt(2)"),
+        _with_root("two over pi squared", (2 / math.pi) ** 2, "the square of 2 / pi, instead of its root,"),
+        _with_root("e for pi", math.sqrt(2 / math.e), "sqrt(2 / e)"),
+        _with_root("pi rounded to 3.14", math.sqrt(2 / 3.14), "sqrt(2 / 3.14), with a rounded pi,"),
+        _with_root("pi rounded to 3.142", math.sqrt(2 / 3.142), "sqrt(2 / 3.142), with a rounded pi,"),
+        _with_root("pi rounded to 3.1416", math.sqrt(2 / 3.1416), "sqrt(2 / 3.1416), with a rounded pi,"),
+        _with_root("pi rounded to 3.14159", math.sqrt(2 / 3.14159), "sqrt(2 / 3.14159), with a rounded pi,"),
+        Misconception("bracket closed too early", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715) * np.power(x, 3.0))), "the inner bracket is closed before the power: (x + 0.044715) x^3", "the cube multiplies 0.044715 only"),
+        Misconception("half of x inside the outer bracket", lambda x: 0.5 * (x + np.tanh(_bent(x))), "x and tanh are added: 0.5 (x + tanh(...))", "x multiplies the bracket 1 + tanh(...)"),
+        Misconception("x taken out of the inner bracket", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (1 + 0.044715 * np.square(x)))), "x is taken out of the inner bracket and lost: 1 + 0.044715 x^2", "x (1 + 0.044715 x^2) keeps the x in front"),
+        Misconception("one for x in the inner bracket", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (1 + 0.044715 * np.power(x, 3.0)))), "1 stands in the place of x in the inner bracket", "x + 0.044715 x^3"),
+        Misconception("x cubed twice", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (np.power(x, 3.0) + 0.044715 * np.power(x, 3.0)))), "both terms of the inner bracket are cubed", "x + 0.044715 x^3"),
+        Misconception("first power for cube", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x))), "x stands where its cube belongs", "x + 0.044715 x^3"),
         Misconception("no root", lambda x: 0.5 * x * (1 + np.tanh(x + 0.044715 * np.power(x, 3.0))), "the factor sqrt(2 / pi) is missing", "something stands in front of the inner bracket"),
         *(_root_rounded(places) for places in (1, 3, 4, 5, 6)),
+        *NEIGHBOURS,
         *_endings(gelu_tanh),
     ),
     hints=(
@@ -240,10 +276,14 @@ SILU = Exercise(
     id="silu",
     probes=activation_probes,
     oracle=silu,
+    variants=(
+        lambda x: x / (1 + np.exp(-x)),
+        lambda x: x * (1 / (1 + np.exp(-x))),
+        lambda x: x * (1 + np.tanh(x / 2)) / 2,
+    ),
     returns=Array(),
     library="ffnlib.activations.silu",
     misconceptions=(
-        *NEIGHBOURS,
         Misconception("GELU", gelu, "the exact GELU is computed", "SiLU weights x by the logistic function, not by Phi"),
         Misconception("GELU, tanh form", gelu_tanh, "the tanh form of GELU is computed", "SiLU weights x by the logistic function"),
         Misconception("factor 1.702", lambda x: x * _logistic(1.702 * np.asarray(x)), "x sigmoid(1.702 x), the approximation of GELU, is computed", "here the factor inside is 1"),
@@ -279,6 +319,7 @@ SILU = Exercise(
         Misconception("minus in the denominator", lambda x: x / (1 - np.exp(-np.asarray(x, dtype=float))), "the denominator is 1 - exp(-x)", "check the sign in the denominator"),
         Misconception("one missing", lambda x: x / np.exp(-np.asarray(x, dtype=float)), "the 1 in the denominator is missing", "the logistic function is 1 / (1 + exp(-x))"),
         Misconception("base two", lambda x: x / (1 + np.exp2(-np.asarray(x, dtype=float))), "powers of 2 stand in the place of the exponential", "the logistic function uses e"),
+        *NEIGHBOURS,
         *_endings(silu),
     ),
     hints=(
@@ -303,7 +344,7 @@ def _activity(rng, tokens: int, dead: int, silent_tokens: int = 0):
     live = rng.normal(size=(tokens, 23)) + 0.1
     live[:, 2:5] = -np.abs(live[:, 2:5]) - 0.1
     live[:, [5, 21, 22]] = 0.7
-    live[:, 6:8] *= 1e-10
+    live[:, 6:8] *= 1e-30
     live[:, 8:11] *= 1e-4
     live[: tokens // 2, 11:13] = 0
     live[0, 13:18] = 0
@@ -344,7 +385,7 @@ def _close_to_zero(limit: float, name: str) -> Misconception:
     def program(H):
         return int(np.sum(np.all(np.abs(H) < limit, axis=0)))
 
-    because = f"a unit counts as dead when it stays below {limit:g} in size"
+    because = f"a unit counts as dead when it stays close to zero, as below {limit:g}"
     return Misconception(name, program, because, "dead means exactly zero on every token: small is not zero")
 
 
@@ -352,6 +393,7 @@ DEAD_UNITS = Exercise(
     id="dead_units",
     probes=dead_units_probes,
     oracle=dead_units,
+    variants=(lambda H: int(H.shape[1] - np.sum(np.any(H != 0, axis=0))), lambda H: int(np.sum(np.sum(np.abs(H), axis=0) == 0))),
     returns=Count(),
     library="ffnlib.sparsity.dead_units",
     misconceptions=(
@@ -378,6 +420,11 @@ DEAD_UNITS = Exercise(
         Misconception("more than half of the time", lambda H: int(np.sum(np.mean(H == 0, axis=0) > 0.5)), "units that are zero on more than half of the tokens are counted", "dead means zero on every token"),
         Misconception("median is zero", lambda H: int(np.sum(np.median(H, axis=0) == 0)), "units whose median is zero are counted", "dead means zero on every token"),
         Misconception("share of the units", lambda H: float(np.mean(np.all(H == 0, axis=0))), "the share of dead units is returned", "their number is asked for: sum, not mean"),
+        Misconception("per cent of the units", lambda H: 100 * float(np.mean(np.all(H == 0, axis=0))), "the share of dead units is returned in per cent", "their number is asked for: sum, not mean"),
+        Misconception("zeros a token", lambda H: float(np.sum(H == 0) / len(H)), "the zeros are divided by the number of tokens: that is how many units are silent on the average", "dead means zero on every token"),
+        Misconception("zeros a token, rounded down", lambda H: int(np.sum(H == 0) // len(H)), "the zeros are divided by the number of tokens and rounded down", "dead means zero on every token"),
+        Misconception("ever positive", lambda H: int(np.sum(np.any(H > 0, axis=0))), "units that are positive on at least one token are counted", "those that are zero on every token are asked for"),
+        Misconception("dead units and silent tokens", lambda H: int(np.sum(np.all(H == 0, axis=0))) + int(np.sum(np.all(H == 0, axis=1))), "silent tokens are added to the dead units", "only units are asked for"),
         Misconception("entries of dead units", lambda H: int(np.sum(np.all(H == 0, axis=0)) * len(H)), "every entry of a dead unit is counted", "a dead unit counts once, however many tokens there are"),
         Misconception("number of units", lambda H: int(H.shape[1]), "all units are counted", "only those that never fire are asked for"),
         Misconception("number of tokens", lambda H: len(H), "the tokens are counted", "only the units that never fire are asked for"),

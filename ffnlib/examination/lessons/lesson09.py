@@ -21,7 +21,7 @@ def _activations(rng, shape, zeros: float, tiny: int = 2):
     H = rng.normal(size=shape) + 0.3
     H[rng.uniform(size=shape) < zeros] = 0
     places = rng.permutation(H.size)[: 3 * tiny]
-    H.reshape(-1)[places] = np.repeat([1e-10, -1e-5, 3e-3], tiny)
+    H.reshape(-1)[places] = np.repeat([1e-30, -1e-5, 3e-3], tiny)
     return H
 
 
