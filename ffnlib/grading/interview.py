@@ -300,6 +300,8 @@ class Interview:
             parts = [p for p in self.parts if (p.needed or self.everything) and p.number not in self.skipped]
             try:
                 self.session = open_session(self.workshop, parts, self.names, self.deadline, self.settings.timeout / 3)
+                if not (self.settings.trusted or is_confined(self.session.layers)):
+                    raise CannotWork("a worker stands outside the sandbox that the others have")
                 return True
             except Stopped as stopped:
                 if not stopped.cell:

@@ -24,7 +24,7 @@ def expected(kind):
 
 
 def test_the_folder_holds_what_the_generator_writes():
-    assert KINDS == sorted(golden.KINDS)
+    assert sorted(golden.KINDS) == KINDS
     for kind, (file, data, wanted) in golden.KINDS.items():
         assert (SUBMISSIONS / kind / file).read_bytes() == data
         assert expected(kind) == wanted

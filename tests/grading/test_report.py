@@ -1,0 +1,146 @@
+"""What an instructor receives: the same shape for every class, and nothing a submission wrote that can act."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from ffnlib.grading import pages, report
+from tests.grading import build_submissions as golden
+
+EVIL = "<script>alert('x')</script>\"&"
+HEADER = (
+    "assignment,duedate,timestamp,student_id,last_name,first_name,email,"
+    "raw_score,late_submission_penalty,score,max_score"
+)
+
+
+def row(student="ann", lesson="01_formula", status="graded", points=1.0, **more):
+    result = {
+        "id": "relu",
+        "status": "passed" if points else "not-yet",
+        "points": points,
+        "max_points": 1.0,
+        "misconception": None if points else "absolute value",
+        "message": "" if points else f"because: {EVIL}\nnext: think",
+    }
+    base = {"student": student, "lesson": lesson, "file": f"{student}/x.ipynb", "status": status, "notes": [EVIL]}
+    return base | {"score": points, "max_score": 1.0, "exercises": [result]} | more
+
+
+@pytest.fixture
+def written(tmp_path):
+    rows = [
+        row("ann"),
+        row("=cmd|'/c calc'!A1", points=0.0),
+        row("ben", "05_activations", points=0.0),
+        row("../../evil", status="needs-human"),
+        row("cho", None, "needs-human", exercises=[], score=0.0, max_score=0.0),
+    ]
+    report.write_everything(tmp_path, rows, {"ann/x.ipynb": 1714564800.0}, "rlimits, seccomp")
+    return tmp_path
+
+
+def table(path):
+    return list(csv.reader(io.StringIO(path.read_text("utf-8"))))
+
+
+def test_grades_have_nbgraders_header_and_a_row_for_every_student_and_lesson(written):
+    assert (written / "grades.csv").read_text("utf-8").splitlines()[0] == HEADER
+    rows = {(line[0], line[3]): line for line in table(written / "grades.csv")[1:]}
+    assert len(rows) == 10
+    assert rows["01_formula", "ann"][2] == "2024-05-01 12:00:00" and rows["01_formula", "ann"][9] == "1.0"
+    assert rows["05_activations", "ann"][9:] == ["0.0", "1.0"]
+
+
+def test_no_cell_of_a_table_is_a_formula(written):
+    for name in ("grades.csv", "exercises.csv"):
+        assert not [cell for line in table(written / name) for cell in line if cell.startswith(("=", "+", "-", "@"))]
+
+
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum", "\t=1", " =1", "\n=1"])
+def test_what_a_spreadsheet_takes_for_a_formula_is_disarmed(value):
+    assert report.harmless(value)[0] == "'"
+
+
+def test_exercises_have_a_row_each(written):
+    assert len(table(written / "exercises.csv")) == 1 + 4
+
+
+def test_report_json_keeps_every_row_sorted(written):
+    data = json.loads((written / "report.json").read_text("utf-8"))
+    assert list(data) == ["course", "sandbox", "submissions"]
+    assert [each["student"] for each in data["submissions"]] == sorted(each["student"] for each in data["submissions"])
+    keys = {"student", "lesson", "file", "status", "score", "max_score", "notes", "exercises"}
+    assert all(set(each) == keys for each in data["submissions"])
+
+
+def test_nothing_is_written_outside_the_folder(written):
+    assert not list(written.parent.glob("evil*"))
+    assert len(list((written / "feedback").iterdir())) == 4
+
+
+def test_different_names_never_share_a_folder():
+    names = ["ann", "Ann", "ANN", "ann ", "ann/", "..", ".", "", "con", "é", "e", "a" * 300, "a" * 301, "nul", "com1"]
+    slugs = [report.slug(name).lower() for name in names]
+    assert len(set(slugs)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]*(-[0-9a-f]{8})?", slug) and len(slug) < 64 for slug in slugs)
+
+
+class Tags(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.attributes = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        self.attributes += attrs
+
+
+def every_page(folder):
+    return [path.read_text("utf-8") for path in folder.rglob("*.html")]
+
+
+def test_pages_hold_no_script_no_link_and_a_strict_policy(written):
+    found = every_page(written)
+    assert len(found) == 5
+    for text in found:
+        tags = Tags(text)
+        assert not {"script", "img", "iframe", "object", "form", "a", "link"} & set(tags.found)
+        assert not [name for name, _ in tags.attributes if name.startswith("on") or name in ("src", "href")]
+        assert ("content", pages.POLICY) in tags.attributes
+
+
+def test_pages_can_be_read_without_seeing_them(written):
+    for text in every_page(written):
+        tags = Tags(text)
+        assert ("lang", "en") in tags.attributes and {"title", "main", "h1"} <= set(tags.found)
+        assert tags.found.count("h1") == 1
+        assert tags.found.count("table") == tags.found.count("caption")
+        assert all(value in ("row", "col") for name, value in tags.attributes if name == "scope")
+
+
+def test_the_class_page_counts_misconceptions_with_their_sentences():
+    wrong = [row(f"s{n}", points=0.0) for n in range(3)]
+    text = pages.class_page([*wrong, row("ann")], "seccomp")
+    found = re.search(r'<th scope="row">absolute value</th><td class="number">3</td><td>(.*?)</td>', text)
+    assert found and found[1].startswith("&lt;script&gt;")
+    assert re.search(r'<th scope="row">relu</th><td class="number">1</td><td class="number">3</td>', text)
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    report.write(tmp_path / "x.json", "old")
+    monkeypatch.setattr(report.os, "replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report.write(tmp_path / "x.json", "new")
+    assert (tmp_path / "x.json").read_text("utf-8") == "old"
+
+
+def test_names_reach_the_report_as_they_are(hand_in, grade):
+    hand_in("Zoë O'Neil <b>/01_formula.ipynb")
+    folder = hand_in("=1+1/01_formula.ipynb", golden.KINDS["wrong"][1])
+    assert [each["student"] for each in grade(folder)] == ["=1+1", "Zoë O'Neil <b>"]

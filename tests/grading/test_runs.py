@@ -1,0 +1,214 @@
+"""Runs: resumed ones end as others do, options are checked, any executor serves, and nothing aborts a class."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from ffnlib.__main__ import main
+from ffnlib.grading.cli import Progress, grade_folder
+from ffnlib.grading.journal import NAME, Journal, OtherRun
+from tests.environments import environment
+from tests.grading import build_submissions as golden
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ["right", "wrong", "half", "untouched", "not_json", "library_call", "cell_raises_before", "magics"]
+
+
+@pytest.fixture
+def a_class(hand_in):
+    """A folder with forty quick submissions."""
+    for number in range(40):
+        _, data, _ = golden.KINDS[QUICK[number % len(QUICK)]]
+        folder = hand_in(f"s{number:02}/01_formula.ipynb", data)
+    for path in folder.rglob("*.ipynb"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+def files(out):
+    return {
+        str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != NAME
+    }
+
+
+def started(folder, out, *more):
+    command = [sys.executable, "-m", "ffnlib", "grade", str(folder), "--out", str(out), *more]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_files(a_class, tmp_path):
+    draw, out, journal = random.Random(3), tmp_path / "killed", tmp_path / "killed" / NAME
+    for _ in range(4):
+        run = started(a_class, out, "--resume")
+        before = journal.stat().st_size if journal.exists() else 0
+        wanted = before + draw.randint(1, 6_000)
+        while run.poll() is None and not (journal.exists() and journal.stat().st_size > wanted):
+            time.sleep(0.01)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+    assert started(a_class, out, "--resume").wait() == 2
+    seed = json.loads(journal.read_text("utf-8").split("\n")[1])["seed"]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    first_line = {"seed": seed, "limits": {"timeout": 30.0, "memory": 1024, "lesson": None}}
+    (whole / NAME).write_text(json.dumps(first_line) + "\n", "utf-8")
+    grade_folder(a_class, whole, resume=True)
+    assert files(out) == files(whole)
+    assert len(json.loads(files(out)["report.json"])["submissions"]) == 40
+
+
+def test_what_is_done_is_not_done_again_unless_it_was_changed(hand_in, tmp_path, capsys):
+    hand_in("ann.ipynb")
+    folder = hand_in("ben.ipynb")
+    grade_folder(folder, tmp_path / "out")
+    hand_in("ben.ipynb", golden.KINDS["wrong"][1])
+    capsys.readouterr()
+    rows = grade_folder(folder, tmp_path / "out", resume=True)
+    assert "1 of 2 are done already" in capsys.readouterr().err
+    assert {row["student"]: row["score"] for row in rows} == {"ann": 4.0, "ben": 0.0}
+
+
+def test_a_journal_with_a_torn_line_is_read(tmp_path):
+    limits = {"timeout": 30.0}
+    journal = Journal(tmp_path / NAME, limits, resume=False)
+    with open(tmp_path / NAME, "ab") as stream:
+        stream.write(b'{"key": "abc", "ro')
+    again = Journal(tmp_path / NAME, limits, resume=True)
+    assert again.seed == journal.seed and again.rows == {}
+
+
+def test_a_resumed_run_has_to_share_the_options(tmp_path):
+    Journal(tmp_path / NAME, {"timeout": 30.0}, resume=False)
+    with pytest.raises(OtherRun, match="give the same options"):
+        Journal(tmp_path / NAME, {"timeout": 5.0}, resume=True)
+
+
+def test_every_run_has_a_seed_of_its_own_that_others_cannot_read(tmp_path):
+    seeds = {Journal(tmp_path / str(n) / NAME, {}, resume=False).seed for n in range(5)}
+    assert len(seeds) == 5
+    if os.name == "posix":
+        assert (tmp_path / "0" / NAME).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("kinds", "status"), [(["right", "wrong"], 0), (["right", "not_json"], 2), (["no_cells"], 2), ([], 0)]
+)
+def test_the_exit_status_says_whether_a_human_is_needed(kinds, status, tmp_path):
+    (tmp_path / "in").mkdir()
+    for kind in kinds:
+        (tmp_path / "in" / f"{kind}.ipynb").write_bytes(golden.KINDS[kind][1])
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == status
+    assert (tmp_path / "out" / "class.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--lesson", "01_formla"], "no such lesson"),
+        (["--timeout", "0"], "--timeout 0.0"),
+        (["--memory", "1"], "--memory 1"),
+        (["--jobs", "0"], "--jobs 0"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(more, says, hand_in, tmp_path, capsys):
+    assert main(["grade", str(hand_in("ann.ipynb")), "--out", str(tmp_path / "out"), *more]) == 3
+    assert says in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path, capsys):
+    assert main(["grade", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 3
+    assert "there is no such folder" in capsys.readouterr().err
+
+
+def test_one_lesson_of_many(hand_in, grade):
+    hand_in("ann/01_formula.ipynb")
+    hand_in("ann/broken.ipynb", b"")
+    made = [golden.cell("def gelu(x):\n    return x", "answer", "gelu")]
+    folder = hand_in("ann/05_activations.ipynb", golden.notebook(made, metadata={"ffn": {"lesson": "05_activations"}}))
+    assert {row["lesson"] for row in grade(folder, lesson="01_formula")} == {"01_formula", None}
+
+
+def test_any_executor_serves(a_class, tmp_path):
+    # a process of a pool started afresh, as on another machine: everything it needs travels
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        rows = grade_folder(a_class, tmp_path / "out", executor=executor)
+    assert sorted(row["score"] for row in rows) == sorted(golden.KINDS[QUICK[n % 8]][2]["score"] for n in range(40))
+
+
+def test_a_dask_cluster_serves(a_class, tmp_path):
+    python = environment("dask", "distributed>=2024.5", "numpy>=2", "platformdirs")
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from distributed import LocalCluster
+from ffnlib.__main__ import main
+from ffnlib.grading.cli import grade_folder
+from pathlib import Path
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        rows = grade_folder(Path({str(a_class)!r}), Path({str(tmp_path / "out")!r}), dask=cluster.scheduler_address)
+    print(sum(row["score"] for row in rows), len(rows))
+"""
+    script = tmp_path / "cluster.py"
+    script.write_text(code, "utf-8")
+    environment_variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([python, script], capture_output=True, text=True, timeout=300, env=environment_variables)
+    expected = sum(golden.KINDS[QUICK[n % 8]][2]["score"] for n in range(40))
+    assert run.stdout.split() == [str(expected), "40"], run.stderr[-2000:]
+
+
+def test_dask_that_is_not_installed_is_said(hand_in, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["grade", str(hand_in("ann.ipynb")), "--out", str(tmp_path / "out"), "--dask", "tcp://x:1"]) == 3
+    assert "ffnlib[dask]" in capsys.readouterr().err
+
+
+class Terminal:
+    def __init__(self, terminal):
+        self.text, self.terminal = "", terminal
+
+    def isatty(self):
+        return self.terminal
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
+    for terminal in (True, False):
+        stream = Terminal(terminal)
+        progress = Progress(20, 0, stream)
+        for _ in range(20):
+            progress.show({})
+        assert ("\r" in stream.text) == terminal
+        assert "20/20" in stream.text or "20 of 20" in stream.text
+        assert stream.text.count("\n") <= 10
+
+
+@pytest.mark.parametrize(("kind", "status"), [("right", 0), ("wrong", 2), ("not_json", 2)])
+def test_checking_one_notebook_prints_every_verdict(kind, status, tmp_path, capsys):
+    path = tmp_path / "mine.ipynb"
+    path.write_bytes(golden.KINDS[kind][1])
+    assert main(["check", str(path)]) == status
+    printed = capsys.readouterr().out
+    if kind != "not_json":
+        assert all(f"{name} - " in printed for name in golden.IDS)
+    if kind == "wrong":
+        assert "called" in printed and "this is exactly what comes out when" in printed
+
+
+def test_checking_a_file_that_is_not_there_is_said(tmp_path, capsys):
+    assert main(["check", str(tmp_path / "none.ipynb")]) == 3
+    assert "cannot be read" in capsys.readouterr().err
