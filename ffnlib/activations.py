@@ -68,3 +68,14 @@ def silu(x):
     """
     x = np.asarray(x, dtype=np.float64)
     return x * sigmoid(x)
+
+
+def softmax(scores):
+    """Return the softmax over the last axis, finite for scores of any size.
+
+    >>> softmax([1e4, 1e4]).tolist()
+    [0.5, 0.5]
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exponentials / np.sum(exponentials, axis=-1, keepdims=True)

@@ -7,18 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ffnlib.activations import softmax
 from ffnlib.layer import feed_forward
-
-
-def softmax(scores):
-    """Return the softmax over the last axis, finite for scores of any size.
-
-    >>> softmax([1e4, 1e4]).tolist()
-    [0.5, 0.5]
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
 
 
 def topk_route(logits, k):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ffnlib.activations import silu
+from ffnlib.activations import silu, softmax
 
 
 def relu(x):
@@ -87,6 +87,23 @@ def swiglu_fused(x, W_gate_up, W_down):
     """
     gate, up = np.split(x @ W_gate_up, 2, axis=-1)  # (..., d_ff) each
     return (silu(gate) * up) @ W_down  # (..., d_model)
+
+
+def self_attention(x, Wq, Wk, Wv):
+    """Return one head of self-attention: at each position a mixture of all values, weighted by how query and key match.
+
+    It stands here beside the layer that mixes nothing; there is no mask and no output projection.
+
+    **Shapes** x (..., T, d_model), Wq and Wk (d_model, d_key), Wv (d_model, d_value) -> (..., T, d_value)
+
+    **Source** Vaswani et al. 2017, section 3.2.1
+
+    >>> no_preference, as_it_is = np.zeros((1, 1)), np.ones((1, 1))
+    >>> self_attention(np.array([[1.0], [3.0]]), no_preference, no_preference, as_it_is).tolist()
+    [[2.0], [2.0]]
+    """
+    scores = (x @ Wq) @ np.swapaxes(x @ Wk, -1, -2) / np.sqrt(Wk.shape[-1])  # (..., T, T)
+    return softmax(scores) @ (x @ Wv)  # (..., T, d_value)
 
 
 def layer_norm(x, gamma, beta, eps):
