@@ -23,7 +23,8 @@ from ffnlib.examination.judge import draw, judge, separating
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
 from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
-from ffnlib.grading.workshop import Workshop
+from ffnlib.grading.worker.sandbox import is_confined
+from ffnlib.grading.workshop import CannotWork, Workshop
 
 STOPPED = "stopped"
 GRADED, NEEDS_HUMAN = "graded", "needs-human"
