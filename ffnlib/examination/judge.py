@@ -250,12 +250,12 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *notes))
     if not wrong:
         return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
-    answered = [trial for trial in trials if not trial.difference or trial.difference.kind != "not raised"]
+    answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
     named = _loose(exercise, trials, complaint) or _state(exercise, trials) or _named(exercise, trials)
     if named is None and len(answered) < len(trials):
         named = _named(exercise, answered)
         notes = (*notes, ("note", "besides, no error is raised where one is asked for")) if named else notes
-    named = named or _refused(wrong) or _constant(trials)
+    named = named or _refused(wrong) or _constant(trials) or _refuses_too_much(trials)
     if named is not None and complaint and named[0] != complaint.name:
         notes = (*notes, ("note", f"and {complaint.because}"))
     if named is None and complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
@@ -413,9 +413,28 @@ def _constant(trials: list[Trial]):
 
 
 def _no_error(wrong: list[Trial]):
-    """Name an answer that is right wherever there is a result, and returns one where an error is asked for."""
+    """Name an answer that is right wherever there is a result, and does not raise the error that is asked for."""
+    asked, raised = wrong[0].expected_error.types[0], wrong[0].observation.raised
+    if raised:
+        because = f"{raised.types[0]} is raised where {asked} is asked for, and every other call is right"
+        return "another error raised", because, f"raise {asked} there"
     because = f"{wrong[0].difference.words}, and every other call is right"
     return "no error raised", because, "which argument makes the question meaningless? raise the error there"
+
+
+def _refuses_too_much(trials: list[Trial]):
+    """Name an answer that is right but for raising the error that is asked for where a result is asked for."""
+    asked = {trial.expected_error.types[0] for trial in trials if trial.expected_error}
+    raised = [trial.observation.raised for trial in trials if trial.difference]
+    right = [trial for trial in trials if not trial.difference and not trial.expected_error]
+    if len(right) < 2 or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
+        return None
+    because = f"{raised[0].types[0]} is raised for arguments that have an answer, and every other call is right"
+    return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"
+
+
+def _about_shapes(text: str) -> bool:
+    return any(word in text for word in ("shape", "dimension", "broadcast", "mismatch", "size"))
 
 
 def _differ(exercise: Exercise, left, right) -> bool:
@@ -440,16 +459,17 @@ def _exactly(because: str) -> str:
 def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool = False) -> bool:
     """Return whether a wrong program agrees with every call, and with at least one wrong number among them.
 
-    With `same_error`, an error of the same type and text tells as much as a wrong number.
+    With `same_error`, errors that all have the same type and text tell as much as a wrong number.
     """
-    told = False
+    told, errors = False, []
     for trial in sorted(trials, key=lambda t: t.difference is None):
         reading, error = outcome(exercise, program, trial.args)
         raised = trial.observation.raised
         if error or raised:
             if bool(error) != bool(raised):
                 return False
-            told = told or (same_error and trial.difference is not None and _said(error) == _said(raised))
+            if trial.difference is not None:
+                errors.append(_said(error) == _said(raised))
             continue
         if reading.value is None or trial.reading.value is None:
             if not _same_complaint(reading, trial.reading):
@@ -458,7 +478,7 @@ def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool 
         if difference(trial.reading.value, reading.value, _tolerance(exercise, trial.reading)):
             return False
         told = told or trial.difference is not None
-    return told
+    return told or (same_error and bool(errors) and all(errors))
 
 
 def _same_complaint(left: Reading, right: Reading) -> bool:
