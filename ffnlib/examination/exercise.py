@@ -55,9 +55,9 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Grammar:
-    """How a count is put together, so that a wrong number can be explained.
+    """How a count, or another result, is put together, so that a wrong one can be explained.
 
-    `terms(*args)` returns the named terms; their sum is the count, unless `combine(terms, *args)` says otherwise.
+    `terms(*args)` returns the named terms; their sum is the result, unless `combine(terms, *args)` says otherwise.
     `nouns` says what a term is in a sentence ("the norms"): each of these may be left out or counted twice. `inputs`
     are slips about what goes in: a sentence and a function from the arguments to other arguments. `edits` are slips
     about the terms: a sentence and a function `(terms, *args)` to other terms. `factors` are slips about the whole: a

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from ffnlib.examination.exercise import Exercise, Grammar, Misconception
 
 OTHER_OPERATORS = {
@@ -292,7 +294,7 @@ def _pairs(exercise: Exercise) -> Iterator[Misconception]:
                 yield Misconception(sentence, program, sentence, "compare these two places with your own lines")
 
 
-# ---------------------------------------------------------------- counts
+# ---------------------------------------------------------------- counts, and other results put together from terms
 
 
 @dataclass(frozen=True)
@@ -340,9 +342,13 @@ def plausible(candidate: Misconception, args: tuple, value) -> bool:
 
 
 def _near(left, right) -> bool:
+    """Return whether two results agree roughly: numbers, arrays, or several of them in a tuple or dict."""
+    left = tuple(left.values()) if isinstance(left, dict) else left
     if isinstance(left, tuple) or isinstance(right, tuple):
         return len(left) == len(right) and all(map(_near, left, right))
-    return left == right or abs(left - right) <= 1e-6 * abs(right)
+    if isinstance(right, np.ndarray):
+        return np.shape(left) == right.shape and np.allclose(left, right, rtol=1e-4, atol=1e-4, equal_nan=True)
+    return left == right or (left != left and right != right) or abs(left - right) <= 1e-4 * abs(right)
 
 
 def _groups(grammar: Grammar, groups) -> Iterator[Misconception]:
@@ -411,7 +417,13 @@ def _shifted(i: int, by: int) -> Callable:
 
 
 def _exchanged(i: int, j: int) -> Callable:
-    return lambda *args: (*args[:i], _size(args[j]), *args[i + 1 : j], _size(args[i]), *args[j + 1 :])
+    return lambda *args: (
+        *args[:i],
+        _like(args[i], args[j]),
+        *args[i + 1 : j],
+        _like(args[j], args[i]),
+        *args[j + 1 :],
+    )
 
 
 def _copied(i: int, j: int) -> Callable:

@@ -301,6 +301,7 @@ CROSSOVER = Exercise(
             ("8d is subtracted instead of 2d: the projections are not divided by 4 T d", lambda terms, d, *args: {**terms, "projections": 4 * terms["projections"]}),
             ("4d is subtracted instead of 2d", lambda terms, d, *args: {**terms, "projections": 2 * terms["projections"]}),
             ("3d is subtracted instead of 2d", lambda terms, d, *args: {**terms, "projections": exact(3 * terms["projections"], 2)}),
+            ("0 is returned without projections", lambda terms, d, d_ff, projections: {**terms, "ffn": terms["ffn"] * projections}),
             ("the projections are put on the FFN's side", lambda terms, *args: {**terms, "projections": -terms["projections"]}),
         ),
         factors=(

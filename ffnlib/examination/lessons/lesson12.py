@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ffnlib.examination.exercise import Array, Exercise, Misconception, Parts, Record, Remote, call
+from ffnlib.examination.exercise import Array, Exercise, Grammar, Misconception, Parts, Record, Remote, call
 
 # ---------------------------------------------------------------- neuron_attribution
 
@@ -51,7 +51,7 @@ NEURON_ATTRIBUTION = Exercise(
         Misconception("both ends", lambda grad, w, m: w * np.mean([grad(j / m * w) for j in range(m + 1)], axis=0), "j runs from 0 to m, and the mean has m + 1 gradients", "the points are 1/m, 2/m, .. 1 times w"),
         Misconception("both ends, divided by m", lambda grad, w, m: w * np.sum([grad(j / m * w) for j in range(m + 1)], axis=0) / m, "j runs from 0 to m: one gradient too many is added", "the points are 1/m, 2/m, .. 1 times w"),
         Misconception("last point missing", lambda grad, w, m: w * np.sum([grad(j / m * w) for j in range(1, m)], axis=0) / m + 0 * w, "j stops at m - 1: range(1, m) leaves out m", "range(1, m + 1) ends with m"),
-        Misconception("last point missing, divided by m - 1", lambda grad, w, m: w * np.sum([grad(j / m * w) for j in range(1, m)], axis=0) / max(1, m - 1) + 0 * w, "j stops at m - 1, and the mean has m - 1 gradients", "range(1, m + 1) ends with m"),
+        Misconception("last point missing, divided by m - 1", lambda grad, w, m: w * np.mean([grad(j / m * w) for j in range(1, m)], axis=0), "j stops at m - 1, and the mean has m - 1 gradients", "range(1, m + 1) ends with m"),
         Misconception("midpoints", lambda grad, w, m: w * np.mean([grad((j - 0.5) / m * w) for j in range(1, m + 1)], axis=0), "the gradients are taken in the middle of each step", "the points are 1/m, 2/m, .. 1 times w"),
         Misconception("trapezoid", lambda grad, w, m: w * (np.sum([grad(j / m * w) for j in range(1, m)], axis=0) + (grad(0.0 * w) + grad(1.0 * w)) / 2) / m, "the first and the last gradient count half, as in the trapezoid rule", "the mean of m gradients, all alike"),
         Misconception("linspace from 0", lambda grad, w, m: w * np.mean([grad(t * w) for t in np.linspace(0, 1, m)], axis=0), "the m points run from 0 to w, both included", "the first point is w / m"),
@@ -82,6 +82,17 @@ NEURON_ATTRIBUTION = Exercise(
         Misconception("others at their value", lambda grad, w, m: w * np.mean([[grad(np.where(np.arange(len(w)) == i, j / m * w, w))[i] for i in range(len(w))] for j in range(1, m + 1)], axis=0), "the other units keep their value while one is scaled", "the whole vector is scaled from 0 to w"),
         Misconception("gradient divided by w", lambda grad, w, m: np.mean([grad(j / m * w) for j in range(1, m + 1)], axis=0) / np.where(w == 0, 1, w), "the mean gradient is divided by w", "w times the mean gradient"),
         Misconception("points halved", lambda grad, w, m: w * np.mean([grad(j / (2 * m) * w) for j in range(1, m + 1)], axis=0), "the points end at w / 2", "the last point is w"),
+        Misconception("all points at once", lambda grad, w, m: w * np.mean(grad(np.array([j / m * w for j in range(1, m + 1)])), axis=0), "grad is called with all points at once, and it takes one vector", "call grad once for each point"),
+        Misconception("a number instead of a point", lambda grad, w, m: w * np.mean([grad(j / m) for j in range(1, m + 1)], axis=0), "grad is called with the number j / m instead of with a vector", "the points are j / m times w"),
+        Misconception("not averaged", lambda grad, w, m: np.array([w * grad(j / m * w) for j in range(1, m + 1)]), "the m products come back without being averaged", "take the mean over the points, axis 0"),
+        Misconception("w minus the mean", lambda grad, w, m: w - np.mean([grad(j / m * w) for j in range(1, m + 1)], axis=0), "the mean gradient is subtracted from w, as in a step of training", "w times the mean gradient"),
+        Misconception("w plus the mean", lambda grad, w, m: w + np.mean([grad(j / m * w) for j in range(1, m + 1)], axis=0), "the mean gradient is added to w", "w times the mean gradient"),
+        Misconception("sizes of the points", lambda grad, w, m: w * np.mean([grad(np.abs(j / m * w)) for j in range(1, m + 1)], axis=0), "the signs of the points are lost", "the points are j / m times w, with its signs"),
+        Misconception("way backwards", lambda grad, w, m: w * np.mean([grad(1 - j / m * w) for j in range(1, m + 1)], axis=0), "the points are 1 - j/m w", "the points are j / m times w"),
+        Misconception("10 points", lambda grad, w, m: w * np.mean([grad(j / 10 * w) for j in range(1, 11)], axis=0), "10 points are used, whatever m is", "use m"),
+        Misconception("20 points", lambda grad, w, m: w * np.mean([grad(j / 20 * w) for j in range(1, 21)], axis=0), "20 points are used, whatever m is", "use m"),
+        Misconception("50 points", lambda grad, w, m: w * np.mean([grad(j / 50 * w) for j in range(1, 51)], axis=0), "50 points are used, whatever m is", "use m"),
+        Misconception("100 points", lambda grad, w, m: w * np.mean([grad(j / 100 * w) for j in range(1, 101)], axis=0), "100 points are used, whatever m is", "use m"),
         Misconception("median", lambda grad, w, m: w * np.median([grad(j / m * w) for j in range(1, m + 1)], axis=0), "the median of the gradients is taken", "the mean is asked for"),
         Misconception("last gradient", lambda grad, w, m: w * grad(1.0 * w) / m, "only the last gradient is kept, divided by m", "add the gradients up: += inside the loop"),
     ),
@@ -117,14 +128,17 @@ def rome_case(rng, d: int, d_ff: int):
 
 
 def rome_probes(rng):
-    """Draw wide, square and narrow matrices, one unit, whole numbers, a small key, and a zero key."""
+    """Draw wide, square and narrow matrices, one unit, whole numbers, and keys: small, zero, with zeros, of sum zero."""
     W, C, k, v = rome_case(rng, 3, 5)
     small_W, small_C, small_k, small_v = rome_case(rng, 4, 3)
     whole = np.array([[2, 1], [1, 3]])
+    sparse = np.array([0.0, 1.3, 0.0, 0.4, 2.1])
     return (
         call(W, C, k, v),
         call(*rome_case(rng, 4, 4)),
-        call(small_W, small_C, small_k * 0.01, small_v),
+        call(small_W, small_C, small_k * 0.05, small_v),
+        call(rng.normal(size=(3, 5)), covariance(rng, 5), sparse, rng.normal(size=3)),
+        call(rng.normal(size=(2, 4)), covariance(rng, 4), np.array([1.0, -2.0, 1.5, -0.5]), rng.normal(size=2)),
         call(*rome_case(rng, 1, 3)),
         call(*rome_case(rng, 3, 1)),
         call(rng.integers(-4, 5, size=(3, 2)), whole, np.array([1, -2]), rng.integers(-4, 5, size=3)),
@@ -195,6 +209,57 @@ EDIT_SLIPS = (
 )  # fmt: skip
 
 
+def edit_terms(W, C, k, v):
+    """Return what the edit is put together from; `below` is k u unless a slip sets it."""
+    refuse_zero(k)
+    return {"base": 1.0 * W, "u": np.linalg.solve(C, k), "gap": v - W @ k, "below": None, "rate": 1.0}
+
+
+def edit_from(terms, W, C, k, v):
+    """Put the edit together from its terms."""
+    below = k @ terms["u"] if terms["below"] is None else terms["below"]
+    return terms["base"] + terms["rate"] * np.outer(terms["gap"], terms["u"]) / below
+
+
+def put(name: str, value):
+    """Return the edit of a grammar's terms that puts `value(terms, *args)` in the place of one term."""
+    return lambda terms, *args: {**terms, name: value(terms, *args)}
+
+
+EDIT_PARTS = (
+    ("C is not used", put("u", lambda terms, W, C, k, v: 1.0 * k)),
+    ("C k stands in the place of C^-1 k", put("u", lambda terms, W, C, k, v: C @ k)),
+    ("only the diagonal of C is used", put("u", lambda terms, W, C, k, v: k / np.diag(C))),
+    ("C^(-1/2) stands in the place of C^-1", put("u", lambda terms, W, C, k, v: _root(C) @ k)),
+    ("the Cholesky factor of C stands in the place of C", put("u", lambda terms, W, C, k, v: np.linalg.solve(np.linalg.cholesky(C), k))),
+    ("C is inverted twice", put("u", lambda terms, W, C, k, v: np.linalg.solve(C, np.linalg.solve(C, k)))),
+    ("C is inverted twice above the fraction bar and once below it", lambda terms, W, C, k, v: {**terms, "u": np.linalg.solve(C, terms["u"]), "below": k @ np.linalg.solve(C, k)}),
+    ("the identity is added to C", put("u", lambda terms, W, C, k, v: np.linalg.solve(C + np.eye(len(k)), k))),
+    ("a tenth of the identity is added to C", put("u", lambda terms, W, C, k, v: np.linalg.solve(C + 0.1 * np.eye(len(k)), k))),
+    ("a hundredth of the identity is added to C", put("u", lambda terms, W, C, k, v: np.linalg.solve(C + 0.01 * np.eye(len(k)), k))),
+    ("1e-4 of the identity is added to C", put("u", lambda terms, W, C, k, v: np.linalg.solve(C + 1e-4 * np.eye(len(k)), k))),
+    ("1e-6 of the identity is added to C", put("u", lambda terms, W, C, k, v: np.linalg.solve(C + 1e-6 * np.eye(len(k)), k))),
+    ("the update is not divided", put("below", lambda terms, W, C, k, v: 1.0)),
+    ("the update is divided by k k", put("below", lambda terms, W, C, k, v: k @ k)),
+    ("the update is divided by k C k", put("below", lambda terms, W, C, k, v: k @ C @ k)),
+    ("the update is divided by k C^-1 k", put("below", lambda terms, W, C, k, v: k @ np.linalg.solve(C, k))),
+    ("the update is divided by the length of the direction", put("below", lambda terms, W, C, k, v: _length(terms["u"]))),
+    ("the update is divided by the squared length of the direction", put("below", lambda terms, W, C, k, v: terms["u"] @ terms["u"])),
+    ("the update is divided by the length of k", put("below", lambda terms, W, C, k, v: _length(k))),
+    ("the update is divided by the number of units", put("below", lambda terms, W, C, k, v: len(k))),
+    ("v is added instead of v - W k", put("gap", lambda terms, W, C, k, v: 1.0 * v)),
+    ("W k - v stands in the place of v - W k", put("gap", lambda terms, W, C, k, v: -terms["gap"])),
+    ("v + W k stands in the place of v - W k", put("gap", lambda terms, W, C, k, v: v + W @ k)),
+    ("the answer to the key is set to zero: v is left out", put("gap", lambda terms, W, C, k, v: -(W @ k))),
+    ("the gap is taken with W transposed", put("gap", lambda terms, W, C, k, v: v - W.T @ k)),
+    ("W is left out", put("base", lambda terms, W, C, k, v: 0.0 * W)),
+    ("the update is added twice", put("rate", lambda terms, W, C, k, v: 2.0)),
+    ("half of the update is added", put("rate", lambda terms, W, C, k, v: 0.5)),
+    ("a tenth of the update is added", put("rate", lambda terms, W, C, k, v: 0.1)),
+    ("the update is subtracted", put("rate", lambda terms, W, C, k, v: -1.0)),
+)  # fmt: skip
+
+
 def silent(W, C, k, v):
     """Return W as it is for a zero key, and the edit for any other."""
     return unguarded(W, C, k, v) if np.any(k) else 1.0 * W
@@ -207,6 +272,8 @@ ROME_UPDATE = Exercise(
     returns=Array(),
     misconceptions=(
         *EDIT_SLIPS,
+        Misconception("rounded", lambda W, C, k, v: np.round(rome_update(W, C, k, v), 4), "the result is rounded to 4 digits", "return the unrounded numbers"),
+        Misconception("rounded to 2", lambda W, C, k, v: np.round(rome_update(W, C, k, v), 2), "the result is rounded to 2 digits", "return the unrounded numbers"),
         Misconception("zero key divides by zero", unguarded, "a zero key is not refused, and zero is divided by zero", "raise ValueError for k = 0 before dividing"),
         Misconception("zero key passes", silent, "a zero key is not refused: W comes back unchanged", "no edit can make W answer v to a zero key: raise ValueError"),
         Misconception("zero key gives zeros", lambda W, C, k, v: unguarded(W, C, k, v) if np.any(k) else 0.0 * W, "a zero key is not refused: zeros come back", "no edit can make W answer v to a zero key: raise ValueError"),
@@ -216,6 +283,7 @@ ROME_UPDATE = Exercise(
         "The update is an outer product of the gap v - W k and the direction u = C^-1 k, divided by k u; refuse a zero key first.",
         "u = np.linalg.solve(C, k); return W + np.outer(v - W @ k, u) / (___)",
     ),
+    grammar=Grammar(terms=edit_terms, nouns={}, edits=EDIT_PARTS, combine=edit_from),
     why="Among all updates with W' k = v, this one makes the mean squared change over keys with covariance C smallest: that is the C^-1 in it.",
 )  # fmt: skip
 
@@ -314,6 +382,46 @@ LAYER_SLIPS = (
     Misconception("b2 takes over when silent", lambda W1, b1, W2, b2, x, v, C: (W1, W2, v) if not np.any(np.maximum(0, W1 @ x + b1)) else rome_layer(W1, b1, W2, b2, x, v, C), "a zero key is not refused: b2 is changed then", "only W2 may change: raise ValueError"),
 )  # fmt: skip
 
+def layer_terms(W1, b1, W2, b2, x, v, C):
+    """Return what the edited layer is put together from."""
+    return {"key": fire(W1, b1, x), "target": v - b2, "b2": b2, "C": C}
+
+
+def layer_from(terms, W1, b1, W2, b2, x, v, C):
+    """Put the edited layer together from its terms."""
+    args = (W2, C, terms["key"], terms["target"])
+    parts = edit_terms(*args)
+    for change in terms.get("edits", ()):
+        parts = change(parts, *args)
+    return W1, edit_from(parts, *args), terms["b2"]
+
+
+def within(change):
+    """Return the edit of a layer's terms that changes the edit of W2."""
+    return lambda terms, *args: {**terms, "edits": (*terms.get("edits", ()), change)}
+
+
+LAYER_PARTS = (
+    ("the target of W2 is v instead of v - b2", put("target", lambda terms, W1, b1, W2, b2, x, v, C: 1.0 * v)),
+    ("the target of W2 is v + b2", put("target", lambda terms, W1, b1, W2, b2, x, v, C: v + b2)),
+    ("b2 is subtracted twice", put("target", lambda terms, W1, b1, W2, b2, x, v, C: v - 2 * b2)),
+    ("W2 key is subtracted twice, in the target and in the gap", put("target", lambda terms, W1, b1, W2, b2, x, v, C: v - b2 - W2 @ terms["key"])),
+    ("half of the target is used", put("target", lambda terms, W1, b1, W2, b2, x, v, C: (v - b2) / 2)),
+    ("the residual x is subtracted from the target", put("target", lambda terms, W1, b1, W2, b2, x, v, C: v - b2 - x)),
+    ("the key is taken without ReLU", put("key", lambda terms, W1, b1, W2, b2, x, v, C: W1 @ x + b1)),
+    ("the key is taken without b1", put("key", lambda terms, W1, b1, W2, b2, x, v, C: np.maximum(0, W1 @ x))),
+    ("the key is taken without b1 and without ReLU", put("key", lambda terms, W1, b1, W2, b2, x, v, C: W1 @ x)),
+    ("b1 is added to the key after the ReLU", put("key", lambda terms, W1, b1, W2, b2, x, v, C: np.maximum(0, W1 @ x) + b1)),
+    ("the key is taken with GELU", put("key", lambda terms, W1, b1, W2, b2, x, v, C: _gelu(W1 @ x + b1))),
+    ("the key is taken with a leaky ReLU", put("key", lambda terms, W1, b1, W2, b2, x, v, C: np.where(W1 @ x + b1 > 0, 1.0, 0.01) * (W1 @ x + b1))),
+    ("the key is taken in the row convention", put("key", lambda terms, W1, b1, W2, b2, x, v, C: np.maximum(0, x @ W1 + b1))),
+    ("1e-6 is added to the key", put("key", lambda terms, W1, b1, W2, b2, x, v, C: terms["key"] + 1e-6)),
+    ("b2 comes back as zeros", put("b2", lambda terms, W1, b1, W2, b2, x, v, C: 0 * b2)),
+    ("v is returned in the place of b2", put("b2", lambda terms, W1, b1, W2, b2, x, v, C: v)),
+    ("b1 is returned in the place of b2", put("b2", lambda terms, W1, b1, W2, b2, x, v, C: b1)),
+    *((f"in the edit of W2 {sentence}", within(change)) for sentence, change in EDIT_PARTS),
+)  # fmt: skip
+
 ROME_LAYER = Exercise(
     id="rome_layer",
     probes=rome_layer_probes,
@@ -326,6 +434,7 @@ ROME_LAYER = Exercise(
         "key = relu(W1 x + b1), target v - b2, and the update of rome_update; refuse a key of zeros.",
         "return W1, rome_update(W2, C, np.maximum(0, W1 @ x + b1), ___), b2",
     ),
+    grammar=Grammar(terms=layer_terms, nouns={}, edits=LAYER_PARTS, combine=layer_from),
     why="W2' key = v - b2 gives FFN(x) = W2' key + b2 = v, and only the answers to keys that share its direction move.",
 )  # fmt: skip
 
@@ -406,6 +515,77 @@ def _mean_or(value, hits):
     return float(np.mean(hits)) if len(hits) else value
 
 
+def _divided(hits):
+    return sum([bool(hit) for hit in hits]) / len(hits)
+
+
+EFFICACY = {
+    "efficacy looks at the answer before the edit": lambda before, after, target, p, n: before[0] == target,
+    "efficacy counts any change of the answer": lambda before, after, target, p, n: after[0] != before[0],
+    "efficacy is the share of all prompts that answer the target": lambda before, after, target, p, n: np.mean(after == target),
+    "efficacy looks at the last prompt": lambda before, after, target, p, n: after[-1] == target,
+    "efficacy is 1 when the edit failed": lambda before, after, target, p, n: after[0] != target,
+    "efficacy is 1 whatever happened": lambda before, after, target, p, n: 1.0,
+    "efficacy is 0 whatever happened": lambda before, after, target, p, n: 0.0,
+    "efficacy is given in percent": lambda before, after, target, p, n: 100.0 * (after[0] == target),
+}  # fmt: skip
+PARAPHRASE = {
+    "the paraphrase score looks at the answers before the edit": lambda before, after, target, p, n: _share(before[p] == target),
+    "the paraphrase score counts answers that stayed": lambda before, after, target, p, n: _share(after[p] == before[p]),
+    "the paraphrase score counts any change of the answer": lambda before, after, target, p, n: _share(after[p] != before[p]),
+    "paraphrases are compared with the edited prompt's new answer": lambda before, after, target, p, n: _share(after[p] == after[0]),
+    "the paraphrase score includes the edited prompt": lambda before, after, target, p, n: _share(after[np.append(0, p)] == target),
+    "the paraphrase score is taken over all prompts": lambda before, after, target, p, n: _share(after == target),
+    "the paraphrase score is taken over all prompts but the edited one": lambda before, after, target, p, n: _share(after[1:] == target),
+    "the paraphrase score is taken over the neighbours": lambda before, after, target, p, n: _share(after[n] == target),
+    "the paraphrase score is taken over the first prompts, as many as there are paraphrases": lambda before, after, target, p, n: _share(after[: len(p)] == target),
+    "the paraphrase score looks one prompt too early": lambda before, after, target, p, n: _share(after[p - 1] == target),
+    "the paraphrases that hit are counted": lambda before, after, target, p, n: np.sum(after[p] == target),
+    "the paraphrases that hit are divided by the number of all prompts": lambda before, after, target, p, n: np.sum(after[p] == target) / len(after),
+    "an empty group of paraphrases scores 0": lambda before, after, target, p, n: _mean_or(0, after[p] == target),
+    "an empty group of paraphrases scores 1": lambda before, after, target, p, n: _mean_or(1, after[p] == target),
+    "an empty group of paraphrases scores -1": lambda before, after, target, p, n: _mean_or(-1, after[p] == target),
+    "the paraphrase score is given in percent": lambda before, after, target, p, n: 100 * _share(after[p] == target),
+    "the paraphrase score is rounded to 2 digits": lambda before, after, target, p, n: np.round(_share(after[p] == target), 2),
+    "the paraphrase score is 1 only when all hit": lambda before, after, target, p, n: np.all(after[p] == target) if len(p) else np.nan,
+    "the paraphrase score is 1 as soon as one hits": lambda before, after, target, p, n: np.any(after[p] == target) if len(p) else np.nan,
+    "the paraphrase score counts those that miss": lambda before, after, target, p, n: _share(after[p] != target),
+}  # fmt: skip
+NEIGHBOURHOOD = {
+    "the neighbourhood score counts neighbours that now answer the target": lambda before, after, target, p, n: _share(after[n] == target),
+    "the neighbourhood score counts neighbours that do not answer the target": lambda before, after, target, p, n: _share(after[n] != target),
+    "the neighbourhood score counts neighbours that changed": lambda before, after, target, p, n: _share(after[n] != before[n]),
+    "the neighbourhood score compares the answers before the edit with the target": lambda before, after, target, p, n: _share(before[n] == target),
+    "the neighbourhood score counts neighbours that did not answer the target before the edit": lambda before, after, target, p, n: _share(before[n] != target),
+    "neighbours are compared with the edited prompt's old answer": lambda before, after, target, p, n: _share(after[n] == before[0]),
+    "neighbours are compared with the edited prompt's new answer": lambda before, after, target, p, n: _share(after[n] == after[0]),
+    "the neighbourhood score is taken over all prompts": lambda before, after, target, p, n: _share(after == before),
+    "the neighbourhood score is taken over all prompts but the edited one": lambda before, after, target, p, n: _share(after[1:] == before[1:]),
+    "the neighbourhood score is taken over the paraphrases": lambda before, after, target, p, n: _share(after[p] == before[p]),
+    "the neighbourhood score is taken over the first prompts, as many as there are neighbours": lambda before, after, target, p, n: _share(after[: len(n)] == before[: len(n)]),
+    "neighbours that answered the target all along do not count": lambda before, after, target, p, n: _share((after[n] == before[n]) & (after[n] != target)),
+    "the neighbours that stayed are counted": lambda before, after, target, p, n: np.sum(after[n] == before[n]),
+    "the neighbours that stayed are divided by the number of all prompts": lambda before, after, target, p, n: np.sum(after[n] == before[n]) / len(after),
+    "an empty group of neighbours scores 0": lambda before, after, target, p, n: _mean_or(0, after[n] == before[n]),
+    "an empty group of neighbours scores 1": lambda before, after, target, p, n: _mean_or(1, after[n] == before[n]),
+    "an empty group of neighbours scores -1": lambda before, after, target, p, n: _mean_or(-1, after[n] == before[n]),
+    "the neighbourhood score is given in percent": lambda before, after, target, p, n: 100 * _share(after[n] == before[n]),
+    "the neighbourhood score is rounded to 2 digits": lambda before, after, target, p, n: np.round(_share(after[n] == before[n]), 2),
+    "the neighbourhood score is 1 only when all stay": lambda before, after, target, p, n: np.all(after[n] == before[n]) if len(n) else np.nan,
+    "the neighbourhood score is 1 as soon as one stays": lambda before, after, target, p, n: np.any(after[n] == before[n]) if len(n) else np.nan,
+}  # fmt: skip
+
+
+def _score(name: str, program):
+    return lambda terms, *args: {**terms, name: float(program(*args))}
+
+
+SCORE_PARTS = tuple(
+    (sentence, _score(name, program))
+    for name, slips in (("efficacy", EFFICACY), ("paraphrase", PARAPHRASE), ("neighbourhood", NEIGHBOURHOOD))
+    for sentence, program in slips.items()
+)
+
 EDIT_SCORES = Exercise(
     id="edit_scores",
     probes=edit_scores_probes,
@@ -453,6 +633,7 @@ EDIT_SCORES = Exercise(
         Misconception("zero and one", _changed(paraphrase=lambda before, after, target, p, n: _mean_or(0, after[p] == target), neighbourhood=lambda before, after, target, p, n: _mean_or(1, after[n] == before[n])), "an empty group of paraphrases scores 0 and an empty group of neighbours 1", "an empty group says nothing: nan"),
         Misconception("all or nothing", _changed(paraphrase=lambda before, after, target, p, n: np.all(after[p] == target) if len(p) else np.nan, neighbourhood=lambda before, after, target, p, n: np.all(after[n] == before[n]) if len(n) else np.nan), "a group scores 1 only when all of it is right", "the share that is right"),
         Misconception("one is enough", _changed(paraphrase=lambda before, after, target, p, n: np.any(after[p] == target) if len(p) else np.nan, neighbourhood=lambda before, after, target, p, n: np.any(after[n] == before[n]) if len(n) else np.nan), "a group scores 1 as soon as one of it is right", "the share that is right"),
+        Misconception("empty divides by zero", lambda before, after, target, paraphrases, neighbours: _scores(float(after[0] == target), _divided(after[paraphrases] == target), _divided(after[neighbours] == before[neighbours])), "an empty group divides by zero", "return nan for an empty group"),
         Misconception("multiplied by efficacy", _changed(paraphrase=lambda before, after, target, p, n: _share(after[p] == target) * (after[0] == target)), "paraphrases count only when the edit worked", "the three scores stand alone"),
     ),
     hints=(
@@ -460,6 +641,7 @@ EDIT_SCORES = Exercise(
         "after[paraphrases] == target and after[neighbours] == before[neighbours] are arrays of hits; the mean is their share, nan when there are none.",
         'return {"efficacy": ..., "paraphrase": ..., "neighbourhood": share(after[neighbours] == ___)}',
     ),
+    grammar=Grammar(terms=edit_scores, nouns={}, edits=SCORE_PARTS, combine=lambda terms, *args: terms),
     why="Efficacy alone is met by a model that answers the target to everything: the neighbourhood score is what such an edit loses.",
 )  # fmt: skip
 
