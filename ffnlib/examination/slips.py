@@ -277,7 +277,8 @@ def _on_top(exercise: Exercise) -> Iterator[Misconception]:
     """Yield every listed slip with one small edit on top of it."""
     for listed in exercise.misconceptions:
         for sentence, program in single_edits(listed.program):
-            name = f"{listed.name}; {sentence}"
+            sentence = sentence.replace(" stands where ", " stands in the place of ").removesuffix(" belongs")
+            name = f"{listed.name}; {sentence}"  # in a wrong program no part "belongs"
             yield Misconception(name, program, f"{listed.because}, and {sentence}", listed.next)
 
 
