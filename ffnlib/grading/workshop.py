@@ -91,7 +91,8 @@ class Server:
     def load(self, name: str) -> None:
         """Have a library loaded for all workers to come."""
         if name not in self.loaded:
-            self.ask(b"load " + name.encode())
+            if not self.ask(b"load " + name.encode())[0]:
+                raise CannotWork(f"a submission needs {name}, which is not installed where it is graded")
             self.loaded.add(name)
 
     def close(self) -> None:

@@ -145,7 +145,7 @@ def test_any_executor_serves(a_class, tmp_path):
 
 
 def test_a_dask_cluster_serves(a_class, tmp_path):
-    python = environment("dask", "distributed>=2024.5", "numpy>=2", "platformdirs")
+    python = environment("dask", "distributed>=2024.5", "numpy>=2", "platformdirs", "ipython")
     code = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})

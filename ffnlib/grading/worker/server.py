@@ -40,8 +40,7 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
             return
         word, _, rest = message.partition(b" ")
         if word == b"load":
-            load(rest.decode())
-            control.sendall(REPLY.pack(0, 0, 0.0))
+            control.sendall(REPLY.pack(int(load(rest.decode())), 0, 0.0))
         elif word == b"fork":
             child = fork(control, descriptors[0], memory, seconds, rules)
             children.add(child)
@@ -51,13 +50,20 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
             control.sendall(REPLY.pack(*end(int(rest))))
 
 
-def load(name: str) -> None:
-    """Import a library for all workers to come; no operation of it is run, since threads do not survive a fork."""
-    module = importlib.import_module(name)
+def load(name: str) -> bool:
+    """Import a library for all workers to come, without running an operation of it: threads do not survive a fork.
+
+    Return whether it is there.
+    """
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return False
     if name == "torch":
         module.set_num_threads(1)
     gc.collect()
     gc.freeze()
+    return True
 
 
 def fork(control: socket.socket, descriptor: int, memory: int, seconds: float, rules) -> int:
