@@ -11,7 +11,18 @@ import pytest
 
 from ffnlib import figures
 from ffnlib.figures import Table
-from ffnlib.widgets import Choice, Matrix, Slider, Toggle, explore, tiny_layer, tiny_layer_picture
+from ffnlib.widgets import (
+    Choice,
+    Matrix,
+    Slider,
+    Toggle,
+    adding_inputs,
+    explore,
+    moving_rows,
+    moving_rows_picture,
+    tiny_layer,
+    tiny_layer_picture,
+)
 from ffnlib.widgets.explorer import LIVE
 
 
@@ -317,3 +328,32 @@ def test_nbval_passes_when_only_the_pixels_differ(executed, tmp_path):
     (tmp_path / "sanitize.cfg").write_text((executed.parent / "sanitize.cfg").read_text())
     status, report = nbval(tmp_path / "shown.ipynb")
     assert status == 0, report
+
+
+def test_the_worked_example_does_not_add_until_the_inputs_point_the_same_way():
+    widget = adding_inputs()
+    assert "(2, 0) and FFN(v) = (1, 2) add up to (3, 2); FFN(u + v) = (3, 1)" in widget.words
+    assert "h3" in widget.words and widget.shown.title == "FFN(u + v) misses the sum by (0, -1)"
+    assert widget.move(v=[2, 0]).shown.title == "Here the outputs add"
+
+
+def test_a_weight_out_of_range_in_the_worked_example_is_brought_back_and_said():
+    widget = adding_inputs()
+    panel = ask(widget, W1=[[99, 0], [0, 1], [1, 1], [-1, 1]])
+    assert panel.note == "W1, h0, x0: 99 is above 9; 9 is used." and "FFN(u) = (10, 0)" in panel.words
+
+
+@pytest.mark.parametrize("token", range(6))
+def test_a_change_moves_one_row_of_the_layer_and_all_rows_of_attention(token):
+    words = moving_rows_picture(token=token, size=0.25).words
+    assert words == f"Add 0.25 to token {token}: the layer moves row {token}, attention moves all 6 rows."
+
+
+@pytest.mark.parametrize("token", range(1, 6))
+def test_an_exchange_moves_the_same_two_rows_of_both(token):
+    words = moving_rows().move(token=token, action="exchange it with the first").words
+    assert words.endswith(f"the layer moves the rows 0 and {token}, attention moves the rows 0 and {token}.")
+
+
+def test_nothing_added_moves_nothing():
+    assert moving_rows().move(size=0).words == "Add 0 to token 2: the layer moves no row, attention moves no row."

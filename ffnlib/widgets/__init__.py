@@ -1,7 +1,22 @@
 """Controls that move a picture: `explore(function, title, name=Slider(...))`, and the widgets made of it."""
 
+from ffnlib.widgets.adding_inputs import adding_inputs, adding_inputs_picture
 from ffnlib.widgets.controls import Choice, Matrix, Slider, Toggle
 from ffnlib.widgets.explorer import Explorer, explore
+from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
 from ffnlib.widgets.two_four_two import tiny_layer, tiny_layer_picture
 
-__all__ = ["Choice", "Explorer", "Matrix", "Slider", "Toggle", "explore", "tiny_layer", "tiny_layer_picture"]
+__all__ = [
+    "Choice",
+    "Explorer",
+    "Matrix",
+    "Slider",
+    "Toggle",
+    "adding_inputs",
+    "adding_inputs_picture",
+    "explore",
+    "moving_rows",
+    "moving_rows_picture",
+    "tiny_layer",
+    "tiny_layer_picture",
+]
