@@ -1,0 +1,171 @@
+"""Lesson 02: unusual right answers pass, and wrong ones that nobody listed are explained or left unexplained."""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from ffnlib.examination import lessons
+from ffnlib.examination.lessons.lesson02 import SOURCE_W1, SOURCE_W2
+from ffnlib.examination.verdict import NOT_YET, PASSED
+from tests.lessons.test_exercises import verdict_on
+
+# ---------------------------------------------------------------- self_test_c
+
+
+def by_loops(W1, W2, x):
+    hidden = [max(0, sum(w * v for w, v in zip(row, x))) for row in W1]
+    return [sum(w * h for w, h in zip(row, hidden)) for row in W2]
+
+
+class Layer:
+    def __call__(self, W1, W2, x):
+        return np.dot(W2, np.clip(np.dot(W1, x), 0, None))
+
+
+def in_fractions(W1, W2, x):
+    W1, W2, x = ([[Fraction(float(v)) for v in row] for row in m] for m in (W1, W2, [x]))
+    hidden = [max(Fraction(0), sum(a * b for a, b in zip(row, x[0]))) for row in W1]
+    return [sum(a * b for a, b in zip(row, hidden)) for row in W2]
+
+
+def in_torch(W1, W2, x):
+    W1, W2, x = (torch.tensor(np.array(a, dtype=float), requires_grad=True) for a in (W1, W2, x))
+    return W2 @ torch.relu(W1 @ x)
+
+
+def with_a_mask(W1, W2, x):
+    h = W1 @ x
+    return W2[:, h > 0] @ h[h > 0]
+
+
+def scaled(W1, W2, x, scale=1.0):
+    return scale * (W2 @ np.maximum(W1 @ x, 0))
+
+
+RIGHT_C = (
+    by_loops,
+    Layer(),
+    in_fractions,
+    in_torch,
+    with_a_mask,
+    scaled,
+    functools.partial(scaled, scale=1),
+    lambda W1, W2, x: np.einsum("oh,h->o", W2, np.maximum(0, np.einsum("hi,i->h", W1, x))),
+    lambda W1, W2, x: np.maximum(0, x @ W1.T) @ W2.T,
+    lambda W1, W2, x: W2 @ ((W1 @ x) * (W1 @ x > 0)),
+    lambda W1, W2, x: W2 @ ((W1 @ x + np.abs(W1 @ x)) / 2),
+    lambda W1, W2, x: (W2 * np.maximum(0, W1 @ x)).sum(axis=1),
+    lambda W1, W2, x: np.longdouble(1) * (W2 @ np.where(W1 @ x < 0, 0, W1 @ x)),
+    lambda *args: np.ma.masked_array(by_loops(*args)),
+    lambda W1, W2, x: tuple(W2.dot(np.vectorize(lambda v: float(max(v, 0)))(W1.dot(x)))),
+)
+
+
+@pytest.mark.parametrize("answer", RIGHT_C)
+def test_self_test_c_accepts_every_right_way(answer):
+    for seed in (0, 5):
+        verdict = verdict_on(lessons.exercise("self_test_c"), answer, seed)
+        assert verdict.status == PASSED, verdict.message
+
+
+def test_the_worked_numbers_are_those_of_the_example():
+    oracle = lessons.exercise("self_test_c").oracle
+    assert oracle(SOURCE_W1, SOURCE_W2, np.array([1, 0])).tolist() == [2, 0]
+    assert oracle(SOURCE_W1, SOURCE_W2, np.array([0, 1])).tolist() == [1, 2]
+
+
+WRONG_C = (
+    (lambda W1, W2, x: W2 @ np.maximum(0, W1.T @ x), "along its wrong axis"),
+    (lambda W1, W2, x: W2 @ np.maximum(0, W1 * x).sum(axis=1), None),
+    (lambda W1, W2, x: W2 @ np.maximum(0, W1 @ x - 1), "1"),
+    (lambda W1, W2, x: 2 * W2 @ np.maximum(0, W1 @ x), "2"),
+    (lambda W1, W2, x: (W2 @ np.maximum(0, W1 @ x))[::-1], None),
+    (lambda W1, W2, x: np.maximum(W2 @ W1 @ x, 0), "after W2"),
+    (lambda W1, W2, x: np.array([2, 0]), "worked example"),
+    (lambda W1, W2, x: W2 @ np.maximum(0, W1 @ x) / len(x), "root of d_model"),
+    (lambda W1, W2, x: (W2 @ np.maximum(0, W1 @ x))[:, None], "in shape"),
+    (lambda W1, W2, x: (W2 @ np.maximum(0, W1 @ x)).astype(np.float32), "float32"),
+    (lambda W1, W2, x: str(W2 @ np.maximum(0, W1 @ x)), "text"),
+    (lambda x, W1, W2: W2 @ np.maximum(0, W1 @ x), "in this order"),
+    (lambda W1, W2, x: np.asmatrix(W2 @ np.maximum(0, W1 @ x)), "matrix"),
+    (lambda W1, W2, x: np.round(W2 @ np.maximum(0, W1 @ x)), None),
+    (lambda W1, W2, x: W2 @ np.maximum(0.1, W1 @ x), None),
+    (lambda W1, W2, x: W2 @ np.maximum(0, W1 @ x) + W2 @ np.minimum(0, W1 @ x) * 0.2, None),
+)
+
+
+@pytest.mark.parametrize("answer, words", WRONG_C)
+def test_self_test_c_explains_wrong_answers_nobody_listed(answer, words):
+    verdict = verdict_on(lessons.exercise("self_test_c"), answer)
+    assert verdict.status == NOT_YET
+    assert (words is None and verdict.misconception is None) or (words or "?") in verdict.message, verdict.message
+
+
+# ---------------------------------------------------------------- trace_hidden
+
+
+def trace_by_loops(h):
+    a, active = [], []
+    for i, value in enumerate(h.tolist()):
+        a.append(value if value > 0 else 0)
+        if value > 0:
+            active.append(i)
+    return [a, active, Fraction(a.count(0), len(a))]
+
+
+def trace_in_torch(h):
+    a = torch.relu(torch.tensor(np.array(h, dtype=float)))
+    return a, torch.nonzero(a).flatten(), (a == 0).double().mean()
+
+
+RIGHT_TRACE = (
+    trace_by_loops,
+    trace_in_torch,
+    lambda h: (np.clip(h, 0, None), np.where(h > 0)[0], 1 - np.count_nonzero(h > 0) / h.size),
+    lambda h: (h * (h > 0), [i for i, v in enumerate(h) if v > 0], (h <= 0).mean()),
+    lambda h: (np.maximum(h, 0.0), np.nonzero(np.maximum(h, 0))[0], sum(v <= 0 for v in h) / len(h)),
+    lambda h: (np.where(h > 0, h, 0), np.arange(len(h))[h > 0], np.array(np.mean(h <= 0))),
+    lambda h: (np.fmax(h, 0), np.flatnonzero(h > 0) - len(h), np.mean(np.maximum(h, 0) == 0)),
+    lambda h: [np.maximum(0, h), tuple(np.flatnonzero(h > 0)), [np.mean(h <= 0)]],
+    lambda h: ((np.abs(h) + h) / 2, np.argwhere(h > 0).ravel(), 1.0 - (h > 0).sum() / len(h)),
+    lambda h, eps=0: (np.maximum(0, h), np.flatnonzero(h > eps).astype(float), np.mean(~(h > eps))),
+    lambda h: (np.maximum(0, h), sorted(int(i) for i in np.flatnonzero(h > 0)), float(np.mean(h <= 0))),
+)
+
+
+@pytest.mark.parametrize("answer", RIGHT_TRACE)
+def test_trace_hidden_accepts_every_right_way(answer):
+    for seed in (0, 5):
+        verdict = verdict_on(lessons.exercise("trace_hidden"), answer, seed)
+        assert verdict.status == PASSED, verdict.message
+
+
+WRONG_TRACE = (
+    (lambda h: (np.maximum(0, h), h > 0, np.mean(h <= 0)), "mask"),
+    (lambda h: (np.maximum(0, h), np.where(h > 0), np.mean(h <= 0)), "tuple"),
+    (lambda h: np.maximum(0, h), "part"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0)), "2 parts"),
+    (lambda h: {"a": np.maximum(0, h), "active": np.flatnonzero(h > 0), "sparsity": np.mean(h <= 0)}, "dict"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0) + 1, np.mean(h > 0)), "1"),
+    (lambda h: (h, np.flatnonzero(h), np.mean(h == 0)), "h"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0), np.mean(h > 0) + 0 * h), None),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0), 1 - np.mean(np.maximum(0, h))), None),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0), f"{np.mean(h <= 0):.0%}"), "text"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h >= 0), np.mean(h >= 0)), "0"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0), np.float32(np.mean(h <= 0))), "float32"),
+    (lambda h: (np.maximum(0, h), set(np.flatnonzero(h > 0).tolist()), np.mean(h <= 0)), "set"),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h > 0), 1 - np.mean(h)), None),
+    (lambda h: (np.maximum(0, h), np.flatnonzero(h < 0), np.mean(h > 0)), None),
+)
+
+
+@pytest.mark.parametrize("answer, words", WRONG_TRACE)
+def test_trace_hidden_explains_wrong_answers_nobody_listed(answer, words):
+    verdict = verdict_on(lessons.exercise("trace_hidden"), answer)
+    assert verdict.status == NOT_YET
+    assert (words is None and verdict.misconception is None) or (words or "?") in verdict.message, verdict.message
