@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from ffnlib.examination.slips import single_edits, source_tree
+from ffnlib.examination.exercise import Count, call
+from ffnlib.examination.slips import single_edits, source_tree, tiers
 from tests.examination.asking import made_up, verdict_on
 
 
@@ -61,3 +63,14 @@ def test_edits_leave_the_program_they_start_from_as_it_was():
     before = ast.dump(source_tree(usual))
     assert len(single_edits(usual)) > 20
     assert ast.dump(source_tree(usual)) == before
+
+
+def test_no_edit_of_a_count_raises_a_number_to_the_power_of_a_count():
+    exercise = made_up(
+        oracle=lambda d, d_ff: 3 * d * d_ff,
+        returns=Count(),
+        probes=lambda rng: (call(40_960, 110_080), call(4_097, 16_000)),
+        misconceptions=(),
+    )
+    pairs = next(itertools.islice(tiers(exercise), 2, None))
+    assert all("2 ** (" not in candidate.because for candidate in pairs)
