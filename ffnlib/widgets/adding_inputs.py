@@ -60,7 +60,7 @@ def _words(of_u: np.ndarray, of_v: np.ndarray, of_sum: np.ndarray, hidden: np.nd
     of_parts = np.maximum(0, hidden[:2]).sum(axis=0)
     cut = [f"h{unit}" for unit in np.flatnonzero(~np.isclose(of_parts, np.maximum(0, hidden[2]), rtol=0, atol=1e-9))]
     if not cut:
-        return f"{said} No unit is cut in one of them and not in another."
+        return f"{said} The ReLU cuts alike in the parts and in the sum."
     return f"{said} The ReLU cuts {', '.join(cut)} differently in the parts and in the sum."
 
 
