@@ -343,17 +343,17 @@ def test_a_weight_out_of_range_in_the_worked_example_is_brought_back_and_said():
     assert panel.note == "W1, h0, x0: 99 is above 9; 9 is used." and "FFN(u) = (10, 0)" in panel.words
 
 
-@pytest.mark.parametrize("token", range(6))
-def test_a_change_moves_one_row_of_the_layer_and_all_rows_of_attention(token):
-    words = moving_rows_picture(token=token, size=0.25).words
-    assert words == f"Add 0.25 to token {token}: the layer moves row {token}, attention moves all 6 rows."
+@pytest.mark.parametrize("row", range(6))
+def test_a_change_moves_one_row_of_the_layer_and_all_rows_of_attention(row):
+    words = moving_rows_picture(row=row, size=0.25).words
+    assert words == f"Add 0.25 to row {row}: the layer moves row {row}, attention moves all 6 rows."
 
 
-@pytest.mark.parametrize("token", range(1, 6))
-def test_an_exchange_moves_the_same_two_rows_of_both(token):
-    words = moving_rows().move(token=token, action="exchange it with the first").words
-    assert words.endswith(f"the layer moves the rows 0 and {token}, attention moves the rows 0 and {token}.")
+@pytest.mark.parametrize("row", range(1, 6))
+def test_an_exchange_moves_the_same_two_rows_of_both(row):
+    words = moving_rows().move(row=row, action="exchange it with the first").words
+    assert words.endswith(f"the layer moves the rows 0 and {row}, attention moves the rows 0 and {row}.")
 
 
 def test_nothing_added_moves_nothing():
-    assert moving_rows().move(size=0).words == "Add 0 to token 2: the layer moves no row, attention moves no row."
+    assert moving_rows().move(size=0).words == "Add 0 to row 2: the layer moves no row, attention moves no row."
