@@ -19,12 +19,24 @@ MATH_TOO_LARGE = (
     "a function of math raises an error for a number whose result is too large for a float",
     "np.exp gives inf there; better is a formula whose exponential cannot overflow",
 )
+FRACTIONS_IN_WHOLE = (
+    "fractions in an integer array",
+    "an array of whole numbers cannot take fractions: np.zeros_like(x) takes over the integer type of x",
+    "ask for dtype=float, or np.zeros(x.shape)",
+)
+NOTHING_TO_STACK = (
+    "no rows",
+    "there are no rows in this call, and np.stack, np.concatenate and np.vstack need at least one array",
+    "a product with @ works for no rows as well; or begin with np.zeros(x.shape) and fill it",
+)
 KNOWN = (
     ("ValueError", "truth value of an array", ARRAY_IN_IF),
     ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
     ("TypeError", "can be converted to Python scalars", ARRAY_IN_MATH),
     ("TypeError", "can be converted to a scalar", ARRAY_IN_MATH),
     ("OverflowError", "math range error", MATH_TOO_LARGE),
+    ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
+    ("ValueError", "need at least one array to", NOTHING_TO_STACK),
 )
 
 

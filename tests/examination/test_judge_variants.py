@@ -38,6 +38,11 @@ def test_an_edit_of_another_way_to_write_the_oracle_is_found():
         (lambda x: 2 * math.sin(x), "a function for single numbers"),
         (lambda x: float(2 * x), "a function for single numbers"),
         (lambda x: np.vectorize(lambda v: math.exp(900 + v))(x), "overflow raised"),
+        (
+            lambda x: np.add(np.zeros(x.shape, dtype=int), 2 * x, out=np.zeros(x.shape, dtype=int)),
+            "fractions in an integer array",
+        ),
+        (lambda x: np.stack([]), "no rows"),
         (lambda x: 2 * unheard_of(x), "unknown name"),  # noqa: F821
     ],
 )

@@ -49,7 +49,7 @@ def _small(limit: float, name: str) -> Misconception:
     def program(H):
         return float(np.mean(np.abs(H) < limit))
 
-    return Misconception(name, program, f"everything below {limit:g} in size counts as zero", "exact zeros are asked for: == 0")
+    return Misconception(name, program, f"small numbers count as zero, as with a threshold of {limit:g}", "exact zeros are asked for: == 0")
 
 
 def _hoyer(H):
@@ -161,6 +161,13 @@ ACTIVE_PER_TOKEN = Exercise(
         Misconception("one number, repeated", lambda H, eps: np.full(np.shape(H)[:-1], np.mean(np.abs(H) > eps)), "every token gets the share of all tokens together", "axis=-1 keeps the tokens apart"),
         Misconception("units kept", lambda H, eps: np.mean(np.abs(H) > eps, axis=-1, keepdims=True), "the last axis is kept with length 1", "look for keepdims=True"),
         Misconception("tokens flattened", lambda H, eps: np.ravel(np.mean(np.abs(H) > eps, axis=-1)), "the leading axes are flattened", "the result has the shape of H without its last axis"),
+        Misconception("mean size compared", lambda H, eps: (np.mean(np.abs(H), axis=-1) > eps) * 1.0, "the mean size of a token is compared with eps", "compare every unit first, then take the mean"),
+        Misconception("mean compared", lambda H, eps: (np.mean(H, axis=-1) > eps) * 1.0, "the mean of a token is compared with eps", "compare every unit first, then take the mean"),
+        Misconception("threshold of a half", lambda H, eps: np.mean(np.abs(H) > 0.5, axis=-1), "0.5 stands in the place of eps", "use the argument"),
+        Misconception("threshold of a thousandth", lambda H, eps: np.mean(np.abs(H) > 1e-3, axis=-1), "1e-3 stands in the place of eps", "use the argument"),
+        Misconception("threshold of a millionth", lambda H, eps: np.mean(np.abs(H) > 1e-6, axis=-1), "1e-6 stands in the place of eps", "use the argument"),
+        Misconception("values kept", lambda H, eps: np.where(np.abs(H) > eps, H, 0), "the active values themselves are returned", "their share along the last axis is asked for"),
+        Misconception("active values only", lambda H, eps: np.abs(H)[np.abs(H) > eps], "the sizes of the active units are returned as one list", "their share along the last axis is asked for"),
         Misconception("mask", lambda H, eps: (np.abs(H) > eps) * 1.0, "the comparison itself is returned", "its mean along the last axis is missing"),
         Misconception("eps ignored", lambda H, eps: np.mean(np.asarray(H) != 0, axis=-1), "everything that is not zero counts as active, whatever eps is", "eps is not used"),
         Misconception("eps ignored, positive", lambda H, eps: np.mean(np.asarray(H) > 0, axis=-1), "everything positive counts as active, whatever eps is", "abs(h) > eps"),
@@ -295,7 +302,7 @@ def _above(limit: float) -> Misconception:
     def program(x, W1, b1, W2, b2):
         return _rows_of(x, W1, b1, W2, b2, _hidden(x, W1, b1) > limit)
 
-    return Misconception(f"fires above {limit}", program, f"a unit counts as firing only above {limit}", "every h above 0 fires, however small")
+    return Misconception(f"fires above {limit}", program, f"a small positive h does not count as firing, as with a threshold of {limit:g}", "every h above 0 fires, however small")
 
 
 SPARSE_SLIPS = (
@@ -328,6 +335,8 @@ SPARSE_SLIPS = (
     Misconception("mean of the rows", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[_firing(x, W1, b1)] / max(1, len(_firing(x, W1, b1))) + b2, "the contributions are averaged over the firing units", "they are added"),
     Misconception("mean over all units", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[_firing(x, W1, b1)] / len(b1) + b2, "the contributions are divided by the number of units", "they are added"),
     Misconception("strongest unit only", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, _firing(x, W1, b1)[np.argsort(-_hidden(x, W1, b1)[_firing(x, W1, b1)])[:1]]), "only the strongest unit's row is read", "every unit with h > 0 fires"),
+    Misconception("strongest unit always", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, [np.argmax(_hidden(x, W1, b1))]), "only the largest hidden value's row is read, even when it is negative", "every unit with h > 0 fires, and no other"),
+    Misconception("stops at the first silent unit", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, np.cumsum(_hidden(x, W1, b1) <= 0) == 0), "the loop ends at the first silent unit", "look for a break where a continue belongs"),
     Misconception("first unit only", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, _firing(x, W1, b1)[:1]), "only the first firing unit's row is read", "look for a return inside the loop"),
     Misconception("last unit only", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, _firing(x, W1, b1)[-1:]), "only the last firing unit's row is read", "look for = where += belongs"),
     Misconception("last firing unit left out", lambda x, W1, b1, W2, b2: _rows_of(x, W1, b1, W2, b2, _firing(x, W1, b1)[:-1]), "the last firing unit is left out", "look for a range that ends early"),
@@ -360,6 +369,7 @@ SPARSE_FEED_FORWARD = Exercise(
     id="sparse_feed_forward",
     probes=sparse_probes,
     oracle=sparse_feed_forward,
+    variants=(lambda x, W1, b1, W2, b2: (x @ W1 + b1)[x @ W1 + b1 > 0] @ W2[x @ W1 + b1 > 0] + b2,),
     returns=Array(),
     library="ffnlib.sparsity.sparse_feed_forward",
     misconceptions=SPARSE_SLIPS,

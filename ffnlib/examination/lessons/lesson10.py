@@ -115,10 +115,30 @@ def _descending(logits, k):
     return -np.sort(-np.asarray(logits), axis=-1)[:, :k]
 
 
+def _filled(value: float) -> Misconception:
+    def program(logits, k):
+        return _softmax(np.where(_best(logits, k), logits, value))
+
+    because = f"a number such as {value:g} stands in the place of -inf for the other scores, which is not small beside scores of -1e4"
+    return Misconception(f"filled with {value:g}", program, because, "-np.inf is smaller than every score")
+
+
+def _ranked_softmax_over_tokens(logits, k):
+    """Return dense gates whose weights are a softmax over the tokens, among scores of the same rank."""
+    best = np.argsort(-np.asarray(logits), axis=-1)[:, :k]
+    gates = np.zeros(np.shape(logits))
+    np.put_along_axis(gates, best, _over_tokens(np.take_along_axis(np.asarray(logits), best, axis=-1)), axis=-1)
+    return gates
+
+
 TOPK_ROUTE = Exercise(
     id="topk_route",
     probes=topk_probes,
     oracle=topk_route,
+    variants=(
+        lambda logits, k: _softmax(np.where(_ranks(logits) < k, logits, -np.inf)),
+        lambda logits, k: np.where(_ranks(logits) < k, _softmax(logits), 0) / np.sum(np.where(_ranks(logits) < k, _softmax(logits), 0), axis=-1, keepdims=True),
+    ),
     returns=Array(),
     library="ffnlib.experts.topk_route",
     misconceptions=(
@@ -149,6 +169,16 @@ TOPK_ROUTE = Exercise(
         Misconception("overflow", lambda logits, k: _among(_best(logits, k), logits, _plain), "exp overflows for large scores and the gates become nan", "subtract the token's largest score before exp"),
         Misconception("overflow, not renormalised", lambda logits, k: np.where(_best(logits, k), _plain(logits), 0), "exp overflows for large scores, and the softmax is taken over all experts", "subtract the largest score; normalise among the k best"),
         Misconception("overflow hidden", lambda logits, k: np.nan_to_num(_among(_best(logits, k), logits, _plain)), "exp overflows for large scores, and nan is replaced by 0", "subtract the token's largest score before exp"),
+        Misconception("overflow and underflow", lambda logits, k: _plain(np.where(_best(logits, k), logits, -np.inf)), "exp overflows for large scores and becomes 0 for very negative ones, so that inf / inf and 0 / 0 make nan", "subtract the token's largest score before exp"),
+        Misconception("overflow and underflow, not renormalised", lambda logits, k: np.exp(np.where(_best(logits, k), logits, -np.inf)) / np.sum(np.exp(logits), axis=-1, keepdims=True), "the sum runs over all experts, and exp overflows for large scores", "normalise among the k best, and subtract the token's largest score before exp"),
+        Misconception("one maximum for all, nan in whole rows", lambda logits, k: _one_maximum(np.where(_best(logits, k), logits, -np.inf)), "the largest score of all tokens is subtracted, so that whole rows of a token far below it become 0 / 0", "subtract each token's own maximum: axis=-1, keepdims=True"),
+        Misconception("strictly above the k-th, nan", lambda logits, k: _softmax(np.where(_best(logits, k - 1), logits, -np.inf)), "only scores above the k-th largest pass, so that k - 1 remain, and k = 1 gives nan", "the k-th largest score passes as well: >="),
+        Misconception("not renormalised, times k", lambda logits, k: np.where(_best(logits, k), _softmax(logits), 0) * k, "the probabilities under the softmax over all experts are multiplied by k", "normalise among the k best"),
+        Misconception("softmax over the tokens, rank by rank", _ranked_softmax_over_tokens, "the softmax of the chosen scores runs over the tokens, axis 0", "each token's gates add up to 1: the last axis"),
+        Misconception("normalised over the tokens", lambda logits, k: topk_route(np.asarray(logits), k) / np.sum(topk_route(np.asarray(logits), k), axis=0), "the gates are divided by their sum over the tokens", "each token's gates add up to 1: they do already"),
+        Misconception("not dense, not renormalised", lambda logits, k: -np.sort(-_softmax(logits), axis=-1)[:, :k], "only the k largest probabilities are returned, best first", "normalise among the k best, and return a column for every expert"),
+        Misconception("transposed", lambda logits, k: topk_route(np.asarray(logits), k).T, "tokens and experts have changed places in the result", "one row a token, one column an expert"),
+        *(_filled(value) for value in (-10.0, -100.0, -1e4)),
         Misconception("one maximum for all", lambda logits, k: _among(_best(logits, k), logits, _one_maximum), "the largest score of all tokens is subtracted, so that a token far below it gets 0 / 0", "subtract each token's own maximum: axis=-1, keepdims=True"),
         Misconception("scores clipped", lambda logits, k: _among(_best(logits, k), np.clip(logits, -50, 50), _softmax), "the scores are clipped before exp, which makes large ones equal", "subtract the token's largest score instead"),
         Misconception("renormalised too late", lambda logits, k: np.where(_best(logits, k), _softmax(logits), 0) / np.sum(np.where(_best(logits, k), _softmax(logits), 0)), "the gates are divided by the sum over all tokens", "each token's gates add up to 1: axis=-1, keepdims=True"),
@@ -223,10 +253,11 @@ SWITCH_ROUTE = Exercise(
     id="switch_route",
     probes=switch_probes,
     oracle=switch_route,
+    variants=(lambda logits: np.where(_ranks(logits) == 0, _softmax(logits), 0),),
     returns=Array(),
     library="ffnlib.experts.switch_route",
     misconceptions=(
-        Misconception("gate of one", lambda logits: _winner(logits) * 1.0, "the winner gets 1: that is a softmax among the one best", "the winner keeps its probability under the softmax over all experts"),
+        Misconception("gate of one", lambda logits: _winner(logits) * 1.0, "the winner gets 1, as after a softmax among the one best, or when exp(0) = 1 is not divided by the sum", "the winner keeps its probability under the softmax over all experts"),
         Misconception("all experts", lambda logits: _softmax(logits), "all probabilities are returned", "only the winner gets a gate, the others get 0"),
         Misconception("score as gate", lambda logits: np.where(_winner(logits), logits, 0.0), "the winner keeps its score instead of its probability", "a softmax over all experts is missing"),
         Misconception("worst expert", lambda logits: np.where(_best(-np.asarray(logits), 1), _softmax(logits), 0), "the worst expert is chosen", "argmax, not argmin"),
@@ -265,6 +296,12 @@ SWITCH_ROUTE = Exercise(
         Misconception("chosen by size", lambda logits: np.where(_best(np.abs(logits), 1), _softmax(logits), 0), "the expert with the largest absolute score is chosen", "a large negative score is a bad one"),
         Misconception("above one half", lambda logits: np.where(_softmax(logits) > 0.5, _softmax(logits), 0), "experts with more than one half are kept, so that some tokens have none", "every token has a winner, however small its probability"),
         Misconception("above the mean", lambda logits: np.where(_softmax(logits) > 1 / np.shape(logits)[-1], _softmax(logits), 0), "all experts above the mean probability are kept", "one expert a token"),
+        Misconception("negative logarithm", lambda logits: np.where(_winner(logits), -np.log(_softmax(logits)), 0), "the negative logarithm of the probability is returned", "return the probability itself"),
+        Misconception("minus infinity for the others", lambda logits: np.where(_winner(logits), _softmax(logits), -np.inf), "the others get -inf", "the others get 0"),
+        Misconception("zeros in the softmax, not cut out", lambda logits: _softmax(np.where(_winner(logits), logits, 0)), "the other scores are set to 0 before the softmax", "the softmax runs over all experts with their own scores, then only the winner stays"),
+        Misconception("divided by each expert's sum", lambda logits: switch_route(np.asarray(logits)) / np.sum(switch_route(np.asarray(logits)), axis=0), "the gates are divided by their sum over the tokens", "each gate is a probability and stays as it is"),
+        Misconception("times tokens", lambda logits: switch_route(np.asarray(logits)) * len(logits), "the gate is multiplied by the number of tokens", "the gate is the probability itself"),
+        Misconception("transposed", lambda logits: switch_route(np.asarray(logits)).T, "tokens and experts have changed places in the result", "one row a token, one column an expert"),
         Misconception("first expert", lambda logits: np.where(np.arange(np.shape(logits)[-1]) == 0, _softmax(logits), 0), "the first expert is chosen for every token", "look for argmax along the last axis"),
         Misconception("gate in the first column", lambda logits: np.where(np.arange(np.shape(logits)[-1]) == 0, np.max(_softmax(logits), axis=-1, keepdims=True), 0), "the winner's probability stands in the first column", "it stands in the winner's column"),
         Misconception("probability for all", lambda logits: np.max(_softmax(logits), axis=-1, keepdims=True) + 0 * np.asarray(logits), "every expert gets the winner's probability", "the others get 0"),
@@ -351,6 +388,7 @@ LOAD_BALANCE = Exercise(
     id="load_balance",
     probes=balance_probes,
     oracle=load_balance,
+    variants=(lambda logits: np.shape(logits)[-1] * np.sum(_f(logits) * _P(logits)),),
     returns=Number(),
     library="ffnlib.experts.load_balance",
     misconceptions=(
@@ -387,6 +425,12 @@ LOAD_BALANCE = Exercise(
         Misconception("difference squared", lambda logits: _experts(logits) * np.sum((_f(logits) - _P(logits)) ** 2), "the squared differences of f and P are added", "sum f_i P_i"),
         Misconception("product of the sums", lambda logits: _experts(logits) * np.sum(_f(logits)) * np.sum(_P(logits)), "the sums of f and P are multiplied, and both are 1", "multiply entry by entry, then add"),
         Misconception("root", lambda logits: np.sqrt(load_balance(np.asarray(logits))), "the root of the result is taken", "experts * sum f_i P_i"),
+        Misconception("variation of the shares, not squared", lambda logits: np.std(_f(logits)) / np.mean(_f(logits)), "the coefficient of variation of f is computed", "experts * sum f_i P_i"),
+        Misconception("absolute differences", lambda logits: _experts(logits) * np.sum(np.abs(_f(logits) - _P(logits))), "the absolute differences of f and P are added", "sum f_i P_i"),
+        Misconception("upside down", lambda logits: 1 / load_balance(np.asarray(logits)), "the result is upside down", "experts * sum f_i P_i"),
+        Misconception("one expert less", lambda logits: (_experts(logits) - 1) * np.sum(_f(logits) * _P(logits)), "one expert less is counted in front", "experts is the length of the last axis"),
+        Misconception("gates of two experts", lambda logits: _experts(logits) * np.sum(np.mean(topk_route(np.asarray(logits), 2), axis=0) * _P(logits)), "f is the mean gate of the two best experts", "f counts tokens: one best expert each"),
+        Misconception("float32 on the way", lambda logits: float(np.float32(load_balance(np.asarray(logits)))), "the result went through float32", "look for a float32 array or tensor: ask for float64"),
         Misconception("per cent", lambda logits: 100 * load_balance(np.asarray(logits)), "the result is given in per cent", "experts * sum f_i P_i"),
         Misconception("f backwards", lambda logits: _experts(logits) * np.sum(_f(logits)[::-1] * _P(logits)), "f and P are in opposite order", "entry i of both belongs to expert i"),
         Misconception("both sorted", lambda logits: _experts(logits) * np.sum(np.sort(_f(logits)) * np.sort(_P(logits))), "f and P are sorted before they are multiplied", "entry i of both belongs to expert i"),
@@ -494,6 +538,22 @@ def capacity_probes(rng):
     )
 
 
+IN_FLOATS = "the factor is used as a float, where 1.1 is a little more than 1.1"
+FLOAT_SLIPS = (
+    Misconception("k missing, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * factor / experts), f"k is left out, and {IN_FLOATS}", "each token is sent to k experts"),
+    Misconception("experts missing, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * k * factor), f"the division by the number of experts is missing, and {IN_FLOATS}", "one expert's share is asked for"),
+    Misconception("multiplied by the experts, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * k * factor * experts), f"the number of experts multiplies, and {IN_FLOATS}", "the assignments are spread over the experts"),
+    Misconception("rounded up before the factor, in floats", lambda tokens, experts, k, factor: math.ceil(math.ceil(tokens * k / experts) * factor), f"the even share is rounded up before the factor is applied, and {IN_FLOATS}", "round up once, at the end"),
+    Misconception("rounded up before k and factor, in floats", lambda tokens, experts, k, factor: math.ceil(math.ceil(tokens / experts) * k * factor), f"tokens / experts is rounded up before k and the factor are applied, and {IN_FLOATS}", "round up once, at the end"),
+    Misconception("rounded up before k, in floats", lambda tokens, experts, k, factor: k * math.ceil(tokens * factor / experts), f"the share of one choice is rounded up and then multiplied by k, and {IN_FLOATS}", "round up once, at the end"),
+    Misconception("divided by k, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * factor / (experts * k)), f"the share is divided by k, and {IN_FLOATS}", "k times as many assignments have to be placed"),
+    Misconception("all experts together, in floats", lambda tokens, experts, k, factor: experts * math.ceil(tokens * k * factor / experts), f"the room of all experts together is returned, and {IN_FLOATS}", "one expert's room is asked for"),
+    Misconception("at most all tokens, in floats", lambda tokens, experts, k, factor: min(tokens, math.ceil(tokens * k * factor / experts)), f"the result is cut off at the number of tokens, and {IN_FLOATS}", "the formula has no such limit"),
+    Misconception("at least four, in floats", lambda tokens, experts, k, factor: max(4, math.ceil(tokens * k * factor / experts)), f"the result is at least 4, and {IN_FLOATS}", "the formula has no such limit"),
+    Misconception("at least k, in floats", lambda tokens, experts, k, factor: max(k, math.ceil(tokens * k * factor / experts)), f"the result is at least k, and {IN_FLOATS}", "the formula has no such limit"),
+    Misconception("factor and share rounded up", lambda tokens, experts, k, factor: math.ceil(tokens * k / experts) * math.ceil(factor), "the even share and the factor are rounded up before they are multiplied", "round up once, at the end"),
+)  # fmt: skip
+
 CAPACITY = Exercise(
     id="capacity",
     probes=capacity_probes,
@@ -539,6 +599,7 @@ CAPACITY = Exercise(
         Misconception("factor 1.25", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts, k, 1.25)), "1.25 stands in the place of the factor", "use the argument factor"),
         Misconception("one expert less", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts - 1, k, factor)), "the tokens are spread over one expert less", "all experts share them"),
         Misconception("one expert more", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts + 1, k, factor)), "the tokens are spread over one expert more", "only the given experts share them"),
+        *FLOAT_SLIPS,
         Misconception("factor with one decimal", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts, k, Decimal(f"{factor:.1f}"))), "the factor is rounded to one decimal", "keep every digit that is written: str(factor)"),
     ),
     grammar=Grammar(
@@ -617,14 +678,13 @@ def _favouring_router(rng):
 
 
 def moe_probes(rng):
-    """Draw k = 1, k = all, a square, one token, no token, whole numbers, 1e4, unused experts, a narrow layer, a strided view."""
+    """Draw k = 1, k = all, a square, one token, whole numbers, 1e4, unused experts, a narrow layer, a strided view."""
     return (
         call(rng.normal(size=(6, 4)), *expert_layers(rng, 4, 3, 5), 2),
         call(rng.normal(size=(4, 4)), *expert_layers(rng, 4, 4, 4), 2),
         call(rng.normal(size=(5, 3)), *expert_layers(rng, 3, 6, 4), 1),
         call(rng.normal(size=(4, 4)), *expert_layers(rng, 4, 5, 3), 3),
         call(rng.normal(size=(1, 4)), *expert_layers(rng, 4, 6, 5), 3),
-        call(np.zeros((0, 4)), *expert_layers(rng, 4, 6, 5), 2),
         call(rng.integers(-3, 4, size=(5, 4)) + np.eye(5, 4, dtype=np.int64), *expert_layers(rng, 4, 5, 6), 2),
         call(*_large_router(rng), 2),
         call(*_favouring_router(rng), 2),
@@ -660,6 +720,14 @@ def _last_kept(gates, outputs):
     return _mix(gates * (last & (gates > 0)), outputs)
 
 
+def _cut_at_every_step(x, W_router, W1, b1, W2, b2, k):
+    """Return the sum of contributions, cut to whole numbers after each of them when x holds whole numbers."""
+    gates, outputs, mixed = _gates(x, W_router, k), _each(x, W1, b1, W2, b2), np.zeros_like(x)
+    for expert in range(gates.shape[1]):
+        mixed = (mixed + gates[:, expert, None] * outputs[:, expert]).astype(x.dtype)
+    return mixed
+
+
 def _with_room_for(gates, room):
     """Return the gates with those tokens dropped that come after an expert is full."""
     return np.where(np.cumsum(gates > 0, axis=0) <= room, gates, 0)
@@ -685,8 +753,8 @@ MOE_FORWARD = Exercise(
         Misconception("zeros in the softmax", lambda x, W_router, W1, b1, W2, b2, k: _mix(_softmax(np.where(_best(x @ W_router, k), x @ W_router, 0)), _each(x, W1, b1, W2, b2)), "the other scores are set to 0 before the softmax, and exp(0) is 1", "set them to -inf, or leave them out of the softmax"),
         Misconception("exponentials not normalised", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.where(_best(x @ W_router, k), np.exp(x @ W_router), 0), _each(x, W1, b1, W2, b2)), "the gates are exponentials that are not divided by their sum", "each token's gates add up to 1"),
         Misconception("overflow", lambda x, W_router, W1, b1, W2, b2, k: _mix(_among(_best(x @ W_router, k), x @ W_router, _plain), _each(x, W1, b1, W2, b2)), "exp overflows for large scores and the result becomes nan", "subtract the token's largest score before exp"),
-        Misconception("softmax over the tokens", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.nan_to_num(_among(_best(x @ W_router, k), x @ W_router, _over_tokens)), _each(x, W1, b1, W2, b2)) if len(x) else x * 1.0, "the softmax runs over the tokens, axis 0", "each token's gates add up to 1: the last axis"),
-        Misconception("experts choose tokens", lambda x, W_router, W1, b1, W2, b2, k: _mix(topk_route((x @ W_router).T, k).T, _each(x, W1, b1, W2, b2)) if len(x) else x * 1.0, "each expert chooses its k best tokens", "each token chooses its k best experts"),
+        Misconception("softmax over the tokens", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.nan_to_num(_among(_best(x @ W_router, k), x @ W_router, _over_tokens)), _each(x, W1, b1, W2, b2)), "the softmax runs over the tokens, axis 0", "each token's gates add up to 1: the last axis"),
+        Misconception("experts choose tokens", lambda x, W_router, W1, b1, W2, b2, k: _mix(topk_route((x @ W_router).T, k).T, _each(x, W1, b1, W2, b2)), "each expert chooses its k best tokens", "each token chooses its k best experts"),
         Misconception("worst experts", lambda x, W_router, W1, b1, W2, b2, k: _mix(_among(_best(-(x @ W_router), k), x @ W_router), _each(x, W1, b1, W2, b2)), "the k worst experts are chosen", "argsort is ascending: the best stand at the end"),
         Misconception("router with the sign turned", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, -W_router, k), _each(x, W1, b1, W2, b2)), "the router's scores enter with the opposite sign", "look for a minus that was meant for the sorting only"),
         Misconception("one expert too many", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k + 1), _each(x, W1, b1, W2, b2)), "k + 1 experts take part", "exactly k experts take part"),
@@ -700,14 +768,23 @@ MOE_FORWARD = Exercise(
         Misconception("first k experts", lambda x, W_router, W1, b1, W2, b2, k: _mix(_among(np.broadcast_to(np.arange(W_router.shape[1]) < k, (len(x), W_router.shape[1])), x @ W_router), _each(x, W1, b1, W2, b2)), "the first k experts take part, whatever their scores", "sort the scores before taking k of them"),
         Misconception("weights sorted", lambda x, W_router, W1, b1, W2, b2, k: _mix(_placed(x @ W_router, k, lambda best: np.broadcast_to(np.arange(k), best.shape)), _each(x, W1, b1, W2, b2)), "the sorted weights are given to the first k experts", "each weight belongs to the expert whose score it comes from"),
         Misconception("weights in rising order", lambda x, W_router, W1, b1, W2, b2, k: _mix(_placed(x @ W_router, k, lambda best: best[:, ::-1]), _each(x, W1, b1, W2, b2)), "the best expert gets the smallest weight, the k-th the largest", "weights and expert numbers must be in the same order"),
-        Misconception("same experts for all", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(np.mean(x, axis=0, keepdims=True) + 0 * x, W_router, k), _each(x, W1, b1, W2, b2)) if len(x) else x * 1.0, "the mean of the tokens is routed, and every token takes its experts", "each token is routed on its own"),
-        Misconception("first token's gates", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x[:1] + 0 * x, W_router, k), _each(x, W1, b1, W2, b2)) if len(x) else x * 1.0, "the first token's gates are used for every token", "each token is routed on its own"),
+        Misconception("same experts for all", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(np.mean(x, axis=0, keepdims=True) + 0 * x, W_router, k), _each(x, W1, b1, W2, b2)), "the mean of the tokens is routed, and every token takes its experts", "each token is routed on its own"),
+        Misconception("first token's gates", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x[:1] + 0 * x, W_router, k), _each(x, W1, b1, W2, b2)), "the first token's gates are used for every token", "each token is routed on its own"),
         Misconception("tokens dropped", lambda x, W_router, W1, b1, W2, b2, k: _mix(_with_room_for(_gates(x, W_router, k), -(-len(x) * k // W_router.shape[1])), _each(x, W1, b1, W2, b2)), "tokens beyond an expert's even share are dropped", "there is no capacity here: every token gets its k experts"),
         Misconception("no ReLU", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, lambda z: z)), "the experts' ReLU is left out", "look between W1 and W2: what happens to a negative hidden value?"),
         Misconception("ReLU after W2", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _relu(_each(x, W1, b1, W2, b2, lambda z: z))), "the experts' ReLU stands after W2", "the ReLU belongs to the hidden values, before W2"),
         Misconception("two ReLUs", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _relu(_each(x, W1, b1, W2, b2))), "a second ReLU is applied to each expert's output", "an expert's output may be negative"),
         Misconception("ReLU on the result", lambda x, W_router, W1, b1, W2, b2, k: _relu(_mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2))), "a ReLU is applied to the result", "the result may be negative"),
         Misconception("GELU", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, gelu)), "GELU stands in the place of ReLU", "the experts use ReLU here"),
+        Misconception("tanh", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, np.tanh)), "tanh stands in the place of ReLU", "the experts use ReLU here"),
+        Misconception("logistic function", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, sigmoid)), "the logistic function stands in the place of ReLU", "the experts use ReLU here"),
+        Misconception("absolute value", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, np.abs)), "the absolute value stands in the place of ReLU", "a negative hidden value becomes 0"),
+        Misconception("ReLU on the input", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(_relu(x), W_router, k), _each(_relu(x), W1, b1, W2, b2)), "x goes through a ReLU first, for router and experts", "x is used as it is"),
+        Misconception("k-th best only", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k) * (_ranks(x @ W_router) == k - 1), _each(x, W1, b1, W2, b2)), "only the contribution of the k-th best expert is kept", "the contributions are added: look for = where += belongs"),
+        Misconception("experts in reverse order", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k)[:, ::-1], _each(x, W1, b1, W2, b2)), "the gates meet the experts in reverse order", "column e of the gates belongs to W1[e]"),
+        Misconception("one expert on", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.roll(_gates(x, W_router, k), 1, axis=1), _each(x, W1, b1, W2, b2)), "each gate meets the expert after its own", "column e of the gates belongs to W1[e]: look for e + 1"),
+        Misconception("one expert back", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.roll(_gates(x, W_router, k), -1, axis=1), _each(x, W1, b1, W2, b2)), "each gate meets the expert before its own", "column e of the gates belongs to W1[e]: look for e - 1"),
+        Misconception("cut to whole numbers at every step", _cut_at_every_step, "for whole numbers as input the sum is cut to whole numbers after every expert", "np.zeros_like(x) takes over the integer type of x: np.zeros(x.shape)"),
         Misconception("SiLU", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2, silu)), "SiLU stands in the place of ReLU", "the experts use ReLU here"),
         Misconception("gate on the input", lambda x, W_router, W1, b1, W2, b2, k: sum(np.where(_gates(x, W_router, k)[:, e, None] > 0, _relu(_gates(x, W_router, k)[:, e, None] * x @ W1[e] + b1[e]) @ W2[e] + b2[e], 0) for e in range(W_router.shape[1])), "the gate multiplies an expert's input instead of its output", "route, compute the expert, then multiply by the gate"),
         Misconception("gate on the input of every expert", lambda x, W_router, W1, b1, W2, b2, k: sum(_relu(_gates(x, W_router, k)[:, e, None] * x @ W1[e] + b1[e]) @ W2[e] + b2[e] for e in range(W_router.shape[1])), "the gate multiplies the input of every expert, so that unchosen ones still add their biases", "multiply the output by the gate"),
