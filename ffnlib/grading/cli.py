@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
 
 from ffnlib.examination import lessons
 from ffnlib.grading import pool, report
 from ffnlib.grading.collect import Handed, collect
-from ffnlib.grading.interview import Settings, equipment, grade_batch
+from ffnlib.grading.interview import Settings, grade_batch
 from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
 from ffnlib.grading.submission import Submission, read_submission
 from ffnlib.grading.worker import sandbox
-from ffnlib.grading.workshop import CannotWork
+from ffnlib.grading.workshop import CAN_FORK, CannotWork
 
 GRADED, SOME_NEED_A_HUMAN, FAILED = 0, 2, 3
 MEMORY = 1024  # megabytes a submission may take on top of the libraries
@@ -38,6 +39,10 @@ def grade(args) -> int:
     except (CannotWork, OtherRun, OSError, ValueError) as error:
         print(f"grading failed: {error}", file=sys.stderr)
         return FAILED
+    except Exception:
+        traceback.print_exc()  # our mistake: the place is worth more than a sentence
+        print("grading failed; what is done is kept, and --resume goes on from there", file=sys.stderr)
+        return FAILED
     return SOME_NEED_A_HUMAN if any(row["status"] != "graded" for row in rows) else GRADED
 
 
@@ -53,7 +58,7 @@ def grade_folder(
     trusted: bool = False,
     dask: str | None = None,
     executor=None,
-    can_fork: bool | None = None,
+    can_fork: bool = CAN_FORK,
 ) -> list[dict]:
     """Grade everything handed in and write the report into `out`; return the rows.
 
@@ -62,25 +67,22 @@ def grade_folder(
     **Raises** CannotWork, OtherRun, ValueError for options that cannot be, OSError for folders that cannot be read
     """
     refuse_bad_options(submissions, lesson, timeout, memory, jobs)
-    settings = Settings(0, float(timeout), int(memory), trusted)
-    if can_fork is not None:
-        settings = dataclasses.replace(settings, can_fork=can_fork)
-    layers = layers_here(settings)
-    journal = Journal(out / NAME, limits_of(settings, lesson), resume)
-    settings = dataclasses.replace(settings, seed=journal.seed)
-    found = newest_of_each([read_submission(handed) for handed in collect(submissions, out)])
-    found = [each for each in found if lesson is None or each.lesson in (lesson, None)]
-    todo = [each for each in found if journal.row(each) is None]
-    lanes = max(1, min(jobs or pool.cores(), len(todo)))
-    progress = Progress(len(found), len(found) - len(todo))
-    with the_executor(executor, dask, lanes) as (chosen, batch):
-        try:
+    settings = Settings(0, float(timeout), int(memory), trusted, can_fork=can_fork)
+    try:
+        layers = layers_here(settings)
+        journal = Journal(out / NAME, limits_of(settings, lesson), resume)
+        settings = dataclasses.replace(settings, seed=journal.seed)
+        found = newest_of_each([read_submission(handed) for handed in collect(submissions, out)])
+        found = [each for each in found if lesson is None or each.lesson in (lesson, None)]
+        todo = [each for each in found if journal.row(each) is None]
+        lanes = max(1, min(jobs or pool.cores(), len(todo)))
+        progress = Progress(len(found), len(found) - len(todo))
+        with the_executor(executor, dask, lanes) as (chosen, batch):
             for submission, row in pool.grade_all(todo, settings, chosen, lanes, batch):
                 journal.add(submission, row)
-                progress.show(row)
-        finally:
-            equipment(settings)[1].close()
-            equipment.cache_clear()
+                progress.show()
+    finally:
+        settings.workshop().close()
     rows = [journal.row(each) for each in found]
     report.write_everything(out, rows, {each.file: each.time for each in found}, ", ".join(layers))
     progress.finish(rows, out)
@@ -106,14 +108,13 @@ def layers_here(settings: Settings) -> tuple[str, ...]:
 
     **Raises** CannotWork when there are too few and the submissions are not said to be trusted
     """
-    worker = equipment(settings)[1].worker()
+    worker = settings.workshop().worker()
     try:
         layers = tuple(worker.line.get(time.monotonic() + 60)[1])
     except Exception as error:
         raise CannotWork(f"a worker could not be started ({type(error).__name__} {error})") from None
     finally:
         worker.end()
-        equipment(settings)[1].close()
     if not sandbox.is_confined(layers) and not settings.trusted:
         raise CannotWork(
             "this system offers neither Landlock nor seccomp, so a submission could read your files and use your "
@@ -166,7 +167,7 @@ class Progress:
         if done:
             print(f"{done} of {total} are done already", file=self.stream)
 
-    def show(self, row: dict) -> None:
+    def show(self) -> None:
         """Show that one more submission is done."""
         self.done += 1
         if self.terminal:
@@ -206,7 +207,7 @@ def check_notebook(args) -> int:
         print(f"checking failed: {error}", file=sys.stderr)
         return FAILED
     finally:
-        equipment(settings)[1].close()
+        settings.workshop().close()
     for result in row["exercises"]:
         print(f"{result['id']} - {result['status'].replace('-', ' ')}")
         for line in result["message"].splitlines():

@@ -24,7 +24,7 @@ from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdi
 from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
 from ffnlib.grading.worker.sandbox import is_confined
-from ffnlib.grading.workshop import CannotWork, Workshop
+from ffnlib.grading.workshop import CAN_FORK, CannotWork, Workshop
 
 STOPPED = "stopped"
 GRADED, NEEDS_HUMAN = "graded", "needs-human"
@@ -43,7 +43,11 @@ class Settings:
     memory: int = 1024
     trusted: bool = False
     graded: bool = True
-    can_fork: bool = True
+    can_fork: bool = CAN_FORK
+
+    def workshop(self) -> Workshop:
+        """Return this process's workshop for these limits."""
+        return workshop_for(self.memory, self.timeout, self.can_fork)
 
 
 @dataclass
@@ -450,14 +454,11 @@ def result_row(exercise: Exercise, verdict: Verdict) -> dict:
     }
 
 
-@functools.lru_cache(maxsize=4)
-def equipment(settings: Settings) -> tuple[Examiner, Workshop]:
-    """Return this process's examiner and workshop for a run: made once, shared by its threads."""
-    workshop = Workshop(settings.memory, settings.timeout, settings.can_fork)
-    return Examiner(settings), workshop
+examiner_for = functools.lru_cache(maxsize=4)(Examiner)  # a run's, shared by the threads of this process
+workshop_for = functools.lru_cache(maxsize=4)(Workshop)
 
 
 def grade_batch(submissions: list[Submission], settings: Settings) -> list[dict]:
     """Grade some submissions where this is called: in a thread, in another process, or on another machine."""
-    examiner, workshop = equipment(settings)
+    examiner, workshop = examiner_for(settings), settings.workshop()
     return [grade_submission(submission, examiner, workshop) for submission in submissions]

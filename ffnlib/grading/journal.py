@@ -74,7 +74,8 @@ class Journal:
 
 def key_of(submission: Submission) -> str:
     """Return what identifies a submission with its whole content."""
-    return hashlib.sha256(repr(submission).encode("utf-8", "replace")).hexdigest()
+    parts = (submission.student, submission.file, submission.digest, submission.problem, *submission.notes)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
 def limits_of(settings: Settings, lesson: str | None) -> dict:

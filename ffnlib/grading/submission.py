@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from ffnlib.grading.collect import LESSON, Handed
 
 LESSONS = Path(__file__).resolve().parents[2] / "notebooks"
 MOST_CELLS = 2_000
+CLEAR = 8  # cells of one lesson, and of no other, that settle which lesson it is
 LONGEST_CODE = 2_000_000  # characters, all cells together
 COMMAND = re.compile(r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?[%!]", re.MULTILINE)
 NAMING = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=|\bcheck\([\"'](\w+)[\"']", re.MULTILINE)
@@ -40,6 +42,7 @@ class Submission:
     cells: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = ()
     problem: str = ""
+    digest: str = ""
 
 
 class Unreadable(ValueError):
@@ -48,21 +51,23 @@ class Unreadable(ValueError):
 
 def read_submission(handed: Handed) -> Submission:
     """Return what was handed in, as cells of a lesson, or with the problem that needs a human."""
-    base = (handed.student, handed.file, handed.time)
+    base = {"student": handed.student, "file": handed.file, "time": handed.time}
     if handed.data is None:
-        return Submission(*base, notes=handed.notes, problem=handed.problem)
+        return Submission(**base, notes=handed.notes, problem=handed.problem)
+    base["digest"] = hashlib.sha256(handed.data).hexdigest()
     try:
         notebook, notes = read_notebook(handed.data)
         cells = cells_of(notebook)
         lesson = recognise(notebook, cells, handed.file)
     except Unreadable as error:
-        return Submission(*base, notes=handed.notes, problem=str(error))
+        return Submission(**base, notes=handed.notes, problem=str(error))
     except (RecursionError, MemoryError) as error:
-        return Submission(*base, notes=handed.notes, problem=f"it cannot be read ({type(error).__name__})")
+        return Submission(**base, notes=handed.notes, problem=f"it cannot be read ({type(error).__name__})")
     notes = (*handed.notes, *notes)
     if lesson is None:
-        return Submission(*base, None, cells, notes, "nothing in it belongs to a lesson of this course")
-    return Submission(*base, lesson, cells, notes)
+        problem = "nothing in it belongs to a lesson of this course"
+        return Submission(**base, notes=notes, problem=problem)
+    return Submission(**base, lesson=lesson, cells=cells, notes=notes)
 
 
 # ---------------------------------------------------------------- bytes
@@ -184,6 +189,8 @@ def recognise(notebook: dict, cells: tuple[Cell, ...], file: str) -> str | None:
         lesson = owners().get(normalised(cell.source))
         if lesson:
             score[lesson] += 1
+    if max(score.values()) > max(CLEAR, sum(score.values()) / 2):
+        return max(score, key=score.get)
     named = {name for cell in cells for found in NAMING.findall(cell.source) for name in found if name}
     for lesson, ids in lessons.CATALOGUE.items():
         score[lesson] += 2 * len(named.intersection(ids))

@@ -191,7 +191,7 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere():
         stream = Terminal(terminal)
         progress = Progress(20, 0, stream)
         for _ in range(20):
-            progress.show({})
+            progress.show()
         assert ("\r" in stream.text) == terminal
         assert "20/20" in stream.text or "20 of 20" in stream.text
         assert stream.text.count("\n") <= 10

@@ -25,6 +25,11 @@ SHOWING = (
 CLOSED = ("ffnlib.examination.lessons", "ffnlib.examination.judge", "ffnlib.examination.slips", "ffnlib.authoring")
 
 
+def is_showing(name: str) -> bool:
+    """Return whether a module belongs to a library that shows things."""
+    return name.startswith(SHOWING) and any(name == root or name.startswith(root + ".") for root in SHOWING)
+
+
 class Nothing:
     """Whatever is done with it, it stays silent: every attribute, call, item and pair of it is nothing again."""
 
@@ -80,7 +85,7 @@ class SilentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return a silent module's spec, None for other modules, or raise for a closed one."""
         if name.startswith(CLOSED):
             raise ModuleNotFoundError(f"No module named {name!r} is here while submissions are graded", name=name)
-        if name.startswith(SHOWING) and any(name == root or name.startswith(root + ".") for root in SHOWING):
+        if is_showing(name):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
@@ -95,6 +100,6 @@ class SilentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def install() -> None:
     """Put the stand-ins in place of what shows; modules that are loaded already are replaced."""
     for name in list(sys.modules):
-        if any(name == root or name.startswith(root + ".") for root in SHOWING):
+        if is_showing(name):
             del sys.modules[name]
     sys.meta_path.insert(0, SilentFinder())
