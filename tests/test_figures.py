@@ -260,3 +260,10 @@ def test_a_table_escapes_its_entries_and_puts_thousands_apart():
 def test_a_table_with_a_ragged_row_is_refused():
     with pytest.raises(ValueError, match=r"row=\[1\] has 1 entries"):
         Table(("a", "b"), [(1,)], words="1 row", title="t")
+
+
+def test_a_logarithmic_axis_of_a_few_places_is_marked_at_these_places():
+    few = figures.lines(
+        [2, 4, 16], {"y": [1, 2, 3]}, title="t", words="3 places.", x_label="x", y_label="y", x_scale="log"
+    )
+    assert [tick.get_text() for tick in few.figure.axes[0].get_xticklabels()] == ["2", "4", "16"]

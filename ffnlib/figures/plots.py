@@ -64,6 +64,9 @@ def lines(
         axes.set_yscale(y_scale)
         if x_scale == "linear":
             _speak(axes.xaxis, x)
+        elif len(x) <= 8:
+            axes.set_xticks(x, [f"{place:g}" for place in x])
+            axes.minorticks_off()
         if y_scale == "linear":
             _speak(axes.yaxis, np.concatenate([np.ravel(y) for y in series.values()]))
         _name_lines(axes, list(series))
