@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from ffnlib import activations, sparsity
+from ffnlib import activations
 from ffnlib.examination import lessons
-from ffnlib.examination.verdict import PASSED
+from ffnlib.examination.verdict import NOT_YET, PASSED
 from tests.lessons.test_exercises import verdict_on
 
 erf = activations.erf
@@ -107,7 +107,7 @@ RIGHT = {
         ),
         lambda x: 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))),
         lambda x: x / 2 + x / 2 * np.tanh(np.sqrt(2) / np.sqrt(np.pi) * x * (1 + 0.044715 * x**2)),
-        lambda x: [row for row in 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))],
+        lambda x: list(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
         lambda x, *ignored: 0.5 * x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * np.power(x, 3)))),
         lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 44715e-6 * x**3))),
         lambda x: x * 0.5 * (np.tanh(math.sqrt(2 / math.pi) * x + math.sqrt(2 / math.pi) * 0.044715 * x**3) + 1),
@@ -129,7 +129,6 @@ RIGHT = {
     ],
     "dead_units": [
         dead_by_loops,
-        sparsity.dead_units.__wrapped__ if hasattr(sparsity.dead_units, "__wrapped__") else dead_by_loops,
         lambda H: np.sum(~np.any(H, axis=0)),
         lambda H: H.shape[1] - len(np.unique(np.nonzero(H)[1])),
         lambda H: sum(not any(column) for column in zip(*H.tolist())),
@@ -149,3 +148,97 @@ def test_an_unusual_right_answer_passes(name, answer):
     for seed in (0, 77):
         verdict = verdict_on(lessons.exercise(name), answer, seed)
         assert verdict.status == PASSED, verdict.message
+
+
+def itanh(x):
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+ROOT = math.sqrt(2)
+WRONG = [
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / math.sqrt(3))), "`3` stands where `2` belongs"),
+    ("gelu", lambda x: 0.5 * x * (2 + erf(x / ROOT)), "`2` stands where `1` belongs"),
+    ("gelu", lambda x: x * (1 + erf(x)), "the factor 1/2 is missing, and"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(-x / ROOT)), "erf enters with a minus"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / ROOT)) + x, "x is added to the result"),
+    ("gelu", lambda x: x * activations.sigmoid(1.7 * x), "x sigmoid(1.7 x)"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / 1.41)), "rounded to 1.41"),
+    ("gelu", lambda x: 0.5 * x * (1 + math.erf(x / ROOT)), "for single numbers"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / ROOT)) if x > 0 else 0, "one question of a whole array"),
+    ("gelu", lambda x: torch.nn.functional.gelu(torch.tensor(x, dtype=torch.float32)), "float32"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / ROOT)) * (x > 0), "negative results are cut to 0"),
+    ("gelu", lambda x: np.ravel(0.5 * x * (1 + erf(x / ROOT))), "shape (12,) where (3, 4)"),
+    ("gelu_tanh", lambda x: itanh(x) / 2, "/ 2` stands where"),
+    ("gelu_tanh", lambda x: itanh(x) * 2, "the factor 1/2 is missing"),
+    ("gelu_tanh", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / 3.14) * (x + 0.044715 * x**3))), "a rounded pi"),
+    ("gelu_tanh", lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * x)), "the cubic term is missing, and"),
+    ("gelu_tanh", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.0447 * x**3))), "0.0447"),
+    ("gelu_tanh", lambda x: 0.5 * x * (1 + np.sinh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "`np.sinh`"),
+    ("gelu_tanh", lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715) * x**3)), "closed before"),
+    (
+        "gelu_tanh",
+        lambda x: 0.5 * (x + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+        "x and tanh are added",
+    ),
+    ("gelu_tanh", lambda x: x * activations.sigmoid(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)), "half of what"),
+    ("gelu_tanh", lambda x: itanh(x) + x, "x is added to the result"),
+    ("gelu_tanh", lambda x: 0.5 * x * (1 + math.tanh(x)), "for single numbers"),
+    ("silu", lambda x: x / (2 + np.exp(-x)), "`2` stands where `1` belongs"),
+    ("silu", lambda x: x * np.exp(x) / (1 + np.exp(x)), "exp(x) overflows"),
+    ("silu", lambda x: x * np.exp(-x) / (1 + np.exp(-x)), "stands where"),
+    ("silu", lambda x: x / (1 + np.exp(-np.abs(x))), "is taken of |x|"),
+    ("silu", lambda x: x * (1 / (1 + np.exp(-x))) * 2, "1/2 before 1 + tanh(x / 2) is missing"),
+    ("silu", lambda x: x / (1 + math.exp(-x)), "for single numbers"),
+    ("silu", lambda x: x / (1 + np.exp(-x)) + x, "x is added to the result"),
+    ("silu", lambda x: np.clip(x, -100, 100) / (1 + np.exp(-np.clip(x, -100, 100))), "clipped to 100"),
+    ("silu", lambda x: np.maximum(x, 0) / (1 + np.exp(-x)), "negative results are cut to 0"),
+    ("silu", lambda x: x / 1 + np.exp(-x), "brackets around 1 + exp(-x)"),
+    ("silu", lambda x: x * (1 + np.tanh(x)), "tanh"),
+    ("dead_units", lambda H: int((H.mean(axis=0) == 0).sum()), "its sum is zero"),
+    ("dead_units", lambda H: int((H.sum(axis=1) == 0).sum()), "tokens without any active unit"),
+    ("dead_units", lambda H: int((np.prod(H, axis=0) == 0).sum()), "zero on at least one token"),
+    ("dead_units", lambda H: int(np.isclose(H, 0).all(axis=0).sum()), "stays close to zero"),
+    ("dead_units", lambda H: int((np.linalg.norm(H, axis=0) < 1e-12).sum()), "stays close to zero"),
+    ("dead_units", lambda H: int((H.std(axis=0) == 0).sum()), "do not change from token to token"),
+    ("dead_units", lambda H: int((H > 0).any(axis=0).sum()), "positive on at least one token"),
+    ("dead_units", lambda H: len(H[:, (H == 0).all(axis=0)]), "the tokens are counted"),
+    ("dead_units", lambda H: (H == 0).all(axis=0).sum() / H.shape[1] * 100, "in per cent"),
+    ("dead_units", lambda H: np.flatnonzero((H == 0).all(axis=0)), "one number is asked for"),
+    ("dead_units", lambda H: int((H == 0).sum() // H.shape[0]), "divided by the number of tokens"),
+    ("dead_units", lambda H: 7, "the arguments are not used"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
+def test_a_wrong_answer_nobody_listed_is_explained(name, answer, words):
+    verdict = verdict_on(lessons.exercise(name), answer)
+    assert verdict.status == NOT_YET
+    assert words in verdict.message, verdict.message
+
+
+def test_a_wrong_number_of_no_known_cause_is_left_unexplained():
+    verdict = verdict_on(lessons.exercise("gelu"), lambda x: np.cos(3 * x) - 0.123)
+    assert verdict.misconception is None, verdict.message
+
+
+def test_activations_agree_with_torch_far_into_both_tails():
+    x = np.concatenate([np.linspace(-30, 30, 241), [-1e4, -800.0, 800.0, 1e4, 1e200, -1e200]])
+    tensor = torch.from_numpy(x)
+    pairs = (
+        (activations.silu, torch.nn.functional.silu(tensor)),
+        (activations.gelu, torch.nn.functional.gelu(tensor)),
+        (activations.gelu_tanh, torch.nn.functional.gelu(tensor, approximate="tanh")),
+        (activations.sigmoid, torch.sigmoid(tensor)),
+        (activations.erf, torch.erf(tensor)),
+    )
+    for function, expected in pairs:
+        result = function(x)
+        assert np.isfinite(result).all()
+        np.testing.assert_allclose(result, expected.numpy(), rtol=1e-13, atol=2e-14)
+
+
+def test_the_tails_keep_their_digits():
+    exact = -20 * 2.7536241186062337e-89  # Phi(-20), from tables of the normal distribution
+    assert math.isclose(float(activations.gelu(-20.0)), exact, rel_tol=1e-12)
+    assert math.isclose(float(activations.silu(-700.0)), -700 * math.exp(-700), rel_tol=1e-12)
+    assert -1e-200 < float(activations.gelu_tanh(-20.0)) < 0

@@ -343,7 +343,7 @@ def _activity(rng, tokens: int, dead: int, silent_tokens: int = 0):
     """Draw activations with units that only seem dead, each kind in another number, in any order."""
     live = rng.normal(size=(tokens, 23)) + 0.1
     live[:, 2:5] = -np.abs(live[:, 2:5]) - 0.1
-    live[:, [5, 21, 22]] = 0.7
+    live[:, [5, 21, 22]] = 0.75  # exact in binary, so that its spread is exactly 0
     live[:, 6:8] *= 1e-30
     live[:, 8:11] *= 1e-4
     live[: tokens // 2, 11:13] = 0
@@ -410,7 +410,7 @@ DEAD_UNITS = Exercise(
         Misconception("largest is zero", lambda H: int(np.sum(np.max(H, axis=0) == 0)), "a unit counts as dead when its largest value is zero", "a unit may be zero once and negative otherwise"),
         Misconception("smallest is zero", lambda H: int(np.sum(np.min(H, axis=0) == 0)), "a unit counts as dead when its smallest value is zero", "a unit may be zero once and positive otherwise"),
         Misconception("never negative", lambda H: int(np.sum(np.min(H, axis=0) >= 0)), "units that are never negative are counted", "dead means zero on every token"),
-        Misconception("constant units", lambda H: int(np.sum(np.all(H[0] == H, axis=0))), "units that do not change from token to token are counted", "a unit that always gives 0.7 is not dead"),
+        Misconception("constant units", lambda H: int(np.sum(np.all(H[0] == H, axis=0))), "units that do not change from token to token are counted", "a unit that always gives 0.75 is not dead"),
         Misconception("first token only", lambda H: int(np.sum(H[0] == 0)), "only the first token is looked at", "dead means zero on every token"),
         Misconception("last token only", lambda H: int(np.sum(H[-1] == 0)), "only the last token is looked at", "dead means zero on every token"),
         Misconception("first token left out", lambda H: int(np.sum(np.all(H[1:] == 0, axis=0))), "the first token is left out", "dead means zero on every token, the first one too"),
