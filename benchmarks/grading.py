@@ -95,7 +95,7 @@ def nbgrader_course(folder, lesson, size):
 
     # what the lesson imports, beside nbgrader itself
     python = environment(
-        "nbgrader", "nbgrader==0.9.6", "numpy>=2", "matplotlib", "ipywidgets", "anywidget", "platformdirs"
+        "nbgrader-course", "nbgrader==0.9.6", "numpy>=2", "matplotlib", "ipywidgets", "anywidget", "platformdirs"
     )
     subprocess.run(
         [sys.executable, "-m", "ffnlib", "export", "nbgrader", "--out", str(folder)],
@@ -104,7 +104,8 @@ def nbgrader_course(folder, lesson, size):
         stdout=subprocess.DEVNULL,
     )
     make_class(folder / "submitted", lesson, size)
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    tools = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader starts its database tool by name
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": tools}
     nbgrader = [str(python), "-m", "nbgrader"]
     subprocess.run(
         [*nbgrader, "generate_assignment", lesson], cwd=folder, env=variables, check=True, capture_output=True
