@@ -185,6 +185,9 @@ def _scalar(seen):
                 ),
             )
         return value, (*notes, "a list with one number was read as the number"), complaint
+    if seen.kind in ("list", "tuple"):
+        because = f"the result is a {seen.kind} of {len(seen.value)} items, and one value is asked for"
+        return None, (), Complaint("several for one", because, "bring them together into the one value that is meant")
     if seen.kind in ("int", "float", "bool", "fraction", "complex"):
         return seen.value, (), None
     return None, (), _wrong_kind(seen)

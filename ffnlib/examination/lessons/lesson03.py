@@ -58,16 +58,16 @@ def _position_wise(rng) -> tuple:
 
 
 def _mixing(rng) -> tuple:
-    A, B, flat = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=(12, 12))
+    A, B, flat = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=(18, 18))
     P, kernel, layer = rng.normal(size=(60, 3)) * 2, rng.normal(size=(3, 3, 3)), _layer(rng, 3)
 
     def attention(X):
         return softmax(X @ A @ X.T) @ X @ B
 
     def flattened(X):
-        if len(X) != 4:
-            raise ValueError(f"f was built for 4 rows, and was given {len(X)}")
-        return np.tanh(X.reshape(1, -1) @ flat).reshape(4, 3)
+        if len(X) != 6:
+            raise ValueError(f"f was built for 6 rows, and was given {len(X)}")
+        return np.tanh(X.reshape(1, -1) @ flat).reshape(6, 3)
 
     def convolution(X):
         padded = np.pad(X, ((1, 1), (0, 0)))
@@ -87,15 +87,15 @@ def _mixing(rng) -> tuple:
         (_given("self-attention", 3, attention), rng.normal(size=(5, 3))),
         (_given("a centring over the rows", 3, lambda X: X - X.mean(0)), rng.normal(size=(4, 3))),
         (_given("a batch norm over the rows", 3, batch_norm), rng.normal(size=(5, 3))),
-        (_given("a running sum over the rows", 3, lambda X: np.cumsum(X, axis=0)), rng.normal(size=(4, 3)) + 0.5),
+        (_given("a running sum over the rows", 3, lambda X: np.cumsum(X, axis=0)), rng.normal(size=(7, 3)) + 0.5),
         (_given("a layer whose bias depends on the position", 3, lambda X: layer(X + P[: len(X)])), rng.normal(size=(5, 3))),
-        (_given("a dense layer over all rows at once", 3, flattened), rng.normal(size=(4, 3))),
-        (_given("the rows in reverse order", 3, lambda X: X[::-1]), rng.normal(size=(3, 3))),
-        (_given("a convolution over three neighbouring rows", 3, convolution), rng.normal(size=(5, 3))),
+        (_given("a dense layer over all rows at once", 3, flattened), rng.normal(size=(6, 3))),
+        (_given("the rows in reverse order", 3, lambda X: X[::-1]), rng.normal(size=(7, 3))),
+        (_given("a convolution over three neighbouring rows", 3, convolution), rng.normal(size=(6, 3))),
         (_given("a layer whose result is multiplied by the number of rows", 3, lambda X: len(X) * layer(X)), rng.normal(size=(5, 3))),
-        (_given("a rotation by an angle that grows with the position", 2, rotated), rng.normal(size=(4, 2))),
-        (_given("a layer that adds the last row everywhere", 3, lambda X: layer(X) + X[-1:]), rng.normal(size=(5, 3))),
-        (_given("the mean of every pair of rows", 3, pairs), rng.normal(size=(4, 3))),
+        (_given("a rotation by an angle that grows with the position", 2, rotated), rng.normal(size=(9, 2))),
+        (_given("a layer that adds the last row everywhere", 3, lambda X: layer(X) + X[-1:]), rng.normal(size=(20, 3))),
+        (_given("the mean of every pair of rows", 3, pairs), rng.normal(size=(8, 3))),
     )
 
 
@@ -109,8 +109,8 @@ def _nearly(rng) -> tuple:
         return 0.05 * np.tanh(X @ M) + 2e-5 * X[-1:]
 
     return (
-        (_given("a layer into which 1/1000 of the last row leaks", 3, leak), rng.normal(size=(4, 3))),
-        (_given("a layer into which a trace of the last row leaks", 3, small_leak), rng.normal(size=(5, 3))),
+        (_given("a layer into which 1/1000 of the last row leaks", 3, leak), rng.normal(size=(20, 3))),
+        (_given("a layer into which a trace of the last row leaks", 3, small_leak), rng.normal(size=(20, 3))),
     )
 
 
@@ -135,12 +135,12 @@ def _at_one_place(rng) -> tuple:
         return lambda X: layer(X) + (np.arange(len(X)) == row)[:, None] * X[other % len(X)]
 
     return (
-        (_given("a layer whose third row sees the first", 3, sees(2, 0)), rng.normal(size=(6, 3))),
-        (_given("a layer whose fourth row sees the second", 3, sees(3, 1)), rng.normal(size=(6, 3))),
-        (_given("a layer that adds the first row everywhere", 3, with_first), rng.normal(size=(5, 3))),
-        (_given("a layer that exchanges the second and the third row", 3, second_and_third_exchanged), rng.normal(size=(5, 3))),
-        (_given("a layer whose first row sees the last", 3, first_sees_last), rng.normal(size=(5, 3))),
-        (_given("a layer whose last row sees the first", 3, last_sees_first), rng.normal(size=(5, 3))),
+        (_given("a layer whose third row sees the first", 3, sees(2, 0)), rng.normal(size=(12, 3))),
+        (_given("a layer whose fourth row sees the second", 3, sees(3, 1)), rng.normal(size=(12, 3))),
+        (_given("a layer that adds the first row everywhere", 3, with_first), rng.normal(size=(20, 3))),
+        (_given("a layer that exchanges the second and the third row", 3, second_and_third_exchanged), rng.normal(size=(12, 3))),
+        (_given("a layer whose first row sees the last", 3, first_sees_last), rng.normal(size=(10, 3))),
+        (_given("a layer whose last row sees the first", 3, last_sees_first), rng.normal(size=(10, 3))),
     )
 
 
@@ -191,8 +191,10 @@ def _moves(f, X) -> bool:
     return all(not _same(f(_changed(X, t))[t], f(X)[t]) for t in range(len(X)))
 
 
-def _equivariant(f, X) -> bool:
-    order = np.roll(np.arange(len(X)), 1)
+def _equivariant(f, X, first: int = 0, last: int = 0) -> bool:
+    """Return whether f commutes with an exchange of rows that keeps so many at the beginning and at the end."""
+    order = np.arange(len(X))
+    order[first : len(X) - last] = np.roll(order[first : len(X) - last], 1)
     return _same(f(X[order]), f(X)[order])
 
 
@@ -249,7 +251,7 @@ IS_POSITIONWISE = Exercise(
     returns=Truth(),
     misconceptions=(
         Misconception("error not caught", lambda f, X: _same(_alone(f, X), f(X)), "an f that refuses a single row raises its ValueError out of the test", "such an f is not position-wise: catch the error and return False"),
-        Misconception("error counts as a pass", lambda f, X: True if "4 rows" in _refusal(f, X) else is_positionwise(f, X), "an f that refuses a single row is called position-wise", "an f that raises for fewer rows is not position-wise"),
+        Misconception("error counts as a pass", lambda f, X: True if "6 rows" in _refusal(f, X) else is_positionwise(f, X), "an f that refuses a single row is called position-wise", "an f that raises for fewer rows is not position-wise"),
         Misconception("always true", lambda f, X: True, "True is returned whatever f is", "what does a function that mixes rows give?"),
         Misconception("always false", lambda f, X: False, "False is returned whatever f is", "f takes rows as a matrix: X[t] has shape (d,), X[t:t+1] has shape (1, d). Is an error caught that your own call makes?"),
         Misconception("turned round", lambda f, X: not is_positionwise(f, X), "True and False are exchanged", "True means: every row alone gives the same"),
@@ -260,6 +262,8 @@ IS_POSITIONWISE = Exercise(
         Misconception("transposed", lambda f, X: _same(f(X.T).T, f(X)), "f receives X transposed", "f takes rows of d numbers: X[t:t+1]"),
         Misconception("rows in a batch", lambda f, X: _same(f(X[:, None, :])[:, 0], f(X)), "f receives an array with three axes", "f takes a matrix of rows: call it once for each X[t:t+1]"),
         Misconception("permutations", _equivariant, "rows are exchanged before and after f (permutation equivariance), which attention passes as well", "order is not the point: run each row on its own"),
+        Misconception("permutations that keep the last row", lambda f, X: _equivariant(f, X, 0, 1), "rows are exchanged before and after f, with the last one left in its place (permutation equivariance)", "order is not the point: run each row on its own"),
+        Misconception("permutations that keep the first row", lambda f, X: _equivariant(f, X, 1, 0), "rows are exchanged before and after f, with the first one left in its place (permutation equivariance)", "order is not the point: run each row on its own"),
         Misconception("reversal", lambda f, X: _same(f(X[::-1]), f(X)[::-1]), "the rows are reversed before and after f, which attention passes as well", "order is not the point: run each row on its own"),
         Misconception("others shuffled", _others_shuffled, "the other rows change places and row 0 is watched, which attention passes as well", "run each row on its own: X[t:t+1]"),
         Misconception("first row changed", lambda f, X: _perturbed(f, X, 0), "only the first row is changed and the others are watched", "a row may depend on any other: run each row on its own"),
