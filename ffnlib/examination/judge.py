@@ -255,6 +255,8 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     if named is None and len(answered) < len(trials):
         named = _named(exercise, answered)
         notes = (*notes, ("note", "besides, no error is raised where one is asked for")) if named else notes
+    if named is None and not any(trial.difference for trial in answered):
+        named = _no_error(wrong)
     named = named or _refused(wrong) or _constant(trials) or _refuses_too_much(trials)
     if named is not None and complaint and named[0] != complaint.name:
         notes = (*notes, ("note", f"and {complaint.because}"))
@@ -267,8 +269,6 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
             or _shape(wrong)
             or _searched(exercise, answered)
         )
-    if named is None and not any(trial.difference for trial in answered):
-        named = _no_error(wrong)
     if named is None and changed:
         named = _changed_input(exercise, changed)
     if named is None and complaint:
@@ -427,7 +427,7 @@ def _refuses_too_much(trials: list[Trial]):
     asked = {trial.expected_error.types[0] for trial in trials if trial.expected_error}
     raised = [trial.observation.raised for trial in trials if trial.difference]
     right = [trial for trial in trials if not trial.difference and not trial.expected_error]
-    if len(right) < 2 or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
+    if not right or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
         return None
     because = f"{raised[0].types[0]} is raised for arguments that have an answer, and every other call is right"
     return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"

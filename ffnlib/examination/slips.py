@@ -64,7 +64,8 @@ def tiers(exercise: Exercise) -> Iterator[Iterator[Misconception]]:
     ways = (exercise.oracle, *exercise.variants)
     yield (_misconception(edit) for way in ways for edit in single_edits(way))
     yield _on_top(exercise)
-    yield _pairs(exercise)
+    if exercise.grammar is None:  # a grammar's own pairs are those that people make
+        yield _pairs(exercise)
 
 
 # ---------------------------------------------------------------- edits of a program's source

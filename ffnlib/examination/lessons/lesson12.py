@@ -314,7 +314,7 @@ def rome_layer_case(rng, d: int, d_ff: int):
 
 
 def rome_layer_probes(rng):
-    """Draw wide, square and narrow layers, one dimension, and an input for which no unit fires."""
+    """Draw wide, square and narrow layers, one dimension, and an input for which no unit fires, or every unit."""
     W1, b1, W2, b2, x, v, C = rome_layer_case(rng, 3, 6)
     return (
         call(W1, b1, W2, b2, x, v, C),
@@ -323,6 +323,7 @@ def rome_layer_probes(rng):
         call(*rome_layer_case(rng, 1, 4)),
         call(W1, -np.abs(W1 @ x) - 1, W2, b2, x, v, C),
         call(*rome_layer_case(rng, 3, 3)),
+        call(W1, np.abs(W1 @ x) + 1, W2, b2, x, v, C),
     )
 
 
