@@ -122,7 +122,7 @@ def active_per_token(H, eps):
 
 
 def active_probes(rng):
-    """Draw tokens of three axes, a square, one vector, integers with sizes equal to eps, eps = 0, no token, a strided view."""
+    """Draw tokens of three axes, a square, one vector, integers with sizes equal to eps, eps = 0, one token, a strided view."""
     exact = rng.permutation(np.array([[-2, -1, 0, 1, 2, 1, 0, 3, -3], [1, 1, 1, 2, 0, 0, 4, -1, -2]]), axis=1)
     return (
         call(rng.normal(size=(3, 5, 7)), 0.6),
@@ -133,7 +133,6 @@ def active_probes(rng):
         call(_activations(rng, (5, 8), 0.5), 0.0),
         call(_activations(rng, (4, 13), 0.3), 1e-4),
         call(rng.normal(size=(1, 9)), 0.5),
-        call(np.zeros((0, 5)), 0.1),
         call(rng.normal(size=(8, 10))[::2, ::2].T, 0.3),
         call(rng.normal(size=(2, 2, 2, 5)) * 40, 30.0),
     )
