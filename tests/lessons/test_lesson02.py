@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from fractions import Fraction
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from ffnlib.authoring import build
+from ffnlib.authoring.notebook import read
 from ffnlib.examination import lessons
 from ffnlib.examination.lessons.lesson02 import SOURCE_W1, SOURCE_W2
 from ffnlib.examination.verdict import NOT_YET, PASSED
@@ -169,3 +172,59 @@ def test_trace_hidden_explains_wrong_answers_nobody_listed(answer, words):
     verdict = verdict_on(lessons.exercise("trace_hidden"), answer)
     assert verdict.status == NOT_YET
     assert (words is None and verdict.misconception is None) or (words or "?") in verdict.message, verdict.message
+
+
+# ---------------------------------------------------------------- the lesson's deciding values, computed another way
+
+
+def in_the_lesson(cell_id, name):
+    """Return the numbers that a cell of the lesson writes down for `name`, as exact decimals."""
+    cells = {
+        cell["id"]: cell["source"] for cell in read(build.ROOT / "solutions" / "02_worked_examples.ipynb")["cells"]
+    }
+    for node in ast.parse(cells[cell_id]).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
+            return exact(ast.literal_eval(node.value.args[0]))
+    raise LookupError(f"{cell_id} does not bind {name}")
+
+
+def exact(numbers):
+    return [exact(each) for each in numbers] if isinstance(numbers, list) else Fraction(str(numbers))
+
+
+def times(row, matrix):
+    return [sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*matrix, strict=True)]
+
+
+def test_the_worked_example_gives_these_three_outputs_in_whole_numbers():
+    outputs = [by_loops(SOURCE_W1.tolist(), SOURCE_W2.tolist(), x) for x in ([1, 0], [0, 1], [1, 1])]
+    assert outputs == [[2, 0], [1, 2], [3, 1]]
+
+
+def test_the_weights_of_the_trace_reproduce_every_printed_number_exactly():
+    x, h, y = (in_the_lesson("the-printed-numbers", f"{name}_printed") for name in "xhy")
+    W1, W2 = in_the_lesson("first-matrix", "V1"), in_the_lesson("second-matrix", "V2")
+    b2 = in_the_lesson("second-matrix", "c2")
+    assert times(x, W1) == h == exact([2.1, -0.7, 1.4, -1.2, 0.0, 0.9, -0.3, 1.8])
+    a = [max(Fraction(0), value) for value in h]
+    assert [sum(pair) for pair in zip(times(a, W2), b2, strict=True)] == y == exact([0.7, -0.2, 1.1, 0.4])
+    assert [sum(pair) for pair in zip(x, y, strict=True)] == exact([1.7, -0.7, 1.4, 1.2])
+
+
+def test_the_normalised_sum_is_the_one_torch_finds():
+    found = torch.nn.functional.layer_norm(torch.tensor([1.7, -0.7, 1.4, 1.2], dtype=torch.float64), (4,))
+    assert [f"{value:.2f}" for value in found.tolist()] == ["0.85", "-1.70", "0.53", "0.32"]
+
+
+def test_the_micro_example_keeps_the_numbers_it_was_given():
+    W1, b1 = in_the_lesson("micro-first-matrix", "M1"), in_the_lesson("micro-first-matrix", "m1")
+    assert [row[:2] for row in W1[:2]] == exact([[0.5, -0.3], [0.2, 0.4]])
+    assert b1 == exact([0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8])
+    h = [sum(pair) for pair in zip(times(exact([1, 0, -1, 2]), W1), b1, strict=True)]
+    assert h == exact([1.6, -0.5, 0.4, 0.3, -0.9, 0.7, -0.7, 0.4])
+
+
+@pytest.mark.parametrize(("d_model", "d_ff", "numbers"), [(768, 3072, 4_722_432), (512, 2048, 2_099_712)])
+def test_the_layers_of_bert_base_and_of_the_original_have_that_many_numbers(d_model, d_ff, numbers):
+    layer = torch.nn.Sequential(torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model))
+    assert sum(weights.numel() for weights in layer.parameters()) == numbers
