@@ -12,6 +12,7 @@ import torch
 from ffnlib.examination import lessons
 from ffnlib.examination.lessons.lesson03 import zoo
 from ffnlib.examination.verdict import NOT_YET, PASSED
+from ffnlib.layer import feed_forward, self_attention
 from tests.lessons.test_exercises import verdict_on
 
 # ---------------------------------------------------------------- is_positionwise
@@ -457,3 +458,55 @@ def test_global_parameters_explains_wrong_numbers(answer, words):
     verdict = verdict_on(lessons.exercise("global_parameters"), answer)
     assert verdict.status == NOT_YET
     assert words in verdict.message, verdict.message
+
+
+# ---------------------------------------------------------------- the lesson's deciding values, computed another way
+
+
+@pytest.mark.parametrize("rows", [2, 5, 33])
+@pytest.mark.parametrize(("d", "d_ff"), [(6, 24), (64, 256)])
+def test_a_row_of_the_layer_keeps_its_bits_when_another_row_changes(rows, d, d_ff):
+    rng = np.random.default_rng(rows)
+    X, W1, W2 = rng.normal(size=(rows, d)), rng.normal(size=(d, d_ff)), rng.normal(size=(d_ff, d))
+    before = feed_forward(X, W1, np.ones(d_ff), W2, np.ones(d))
+    changed = X.copy()
+    changed[0] = 1e6
+    assert np.array_equal(feed_forward(changed, W1, np.ones(d_ff), W2, np.ones(d))[1:], before[1:])
+
+
+def test_our_attention_is_torchs():
+    rng = np.random.default_rng(0)
+    x, Wq, Wk, Wv = rng.normal(size=(2, 5, 6)), *rng.normal(size=(2, 6, 4)), rng.normal(size=(6, 3))
+    theirs = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(x @ W) for W in (Wq, Wk, Wv)))
+    assert np.allclose(self_attention(x, Wq, Wk, Wv), theirs.numpy(), rtol=0, atol=1e-12)
+
+
+def test_attention_does_not_mind_the_order_of_the_rows_and_a_shift_does():
+    rng = np.random.default_rng(1)
+    x, heads, order = rng.normal(size=(5, 6)), rng.normal(size=(3, 6, 6)), [1, 0, 2, 3, 4]
+    assert np.allclose(self_attention(x[order], *heads), self_attention(x, *heads)[order], rtol=0, atol=1e-12)
+    assert not np.allclose(np.roll(x[order], 1, axis=0), np.roll(x, 1, axis=0)[order])
+
+
+@pytest.mark.parametrize("pairs", [2, 16])
+def test_a_head_written_by_hand_looks_up_names_it_has_never_seen(pairs):
+    rng = np.random.default_rng(2)
+    names = rng.normal(size=(200, pairs, 8))
+    names /= np.linalg.norm(names, axis=-1, keepdims=True)
+    colours, asked = rng.integers(4, size=(200, pairs)), rng.integers(pairs, size=200)
+    stored = np.concatenate([names, np.eye(4)[colours]], axis=-1)
+    question = np.concatenate([names[np.arange(200), asked], np.zeros((200, 4))], axis=-1)
+    rows = np.concatenate([stored, question[:, None]], axis=1)
+    compare, tell = 20 * np.eye(12)[:, :8], np.eye(12)[:, 8:]
+    told = self_attention(rows, compare, compare, tell)[:, -1]
+    assert np.mean(told.argmax(-1) == colours[np.arange(200), asked]) > 0.95
+
+
+def test_a_matrix_over_2048_rows_of_4096_has_two_to_the_46_weights():
+    assert (2**11 * 2**12) ** 2 == 2**46 == 70_368_744_177_664
+
+
+def test_twelve_blocks_of_their_own_would_not_fit_into_albert():
+    block = torch.nn.TransformerEncoderLayer(768, 12, 3072, bias=False)
+    matrices = sum(weights.numel() for weights in block.parameters() if weights.ndim == 2)
+    assert 12 * matrices == 84_934_656 > 2 * 12_000_000
