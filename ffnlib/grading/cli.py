@@ -39,6 +39,9 @@ def grade(args) -> int:
     except (CannotWork, OtherRun, OSError, ValueError) as error:
         print(f"grading failed: {error}", file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:
+        print("\nstopped; what is done is kept, and --resume goes on from there", file=sys.stderr)
+        return FAILED
     except Exception:
         traceback.print_exc()  # our mistake: the place is worth more than a sentence
         print("grading failed; what is done is kept, and --resume goes on from there", file=sys.stderr)

@@ -58,6 +58,7 @@ class Session:
     layers: tuple[str, ...] = ()
     bound: dict[str, list[int]] = field(default_factory=dict)
     failed: dict[int, gathering.Raised] = field(default_factory=dict)
+    outdated: tuple = ()  # (name, cell) of answers that use names which later cells give another meaning
 
 
 class Stopped(Exception):
@@ -160,15 +161,19 @@ def holds_code(cell: Cell, exercises: tuple[Exercise, ...]) -> bool:
 # ---------------------------------------------------------------- the worker
 
 
-def open_session(workshop: Workshop, parts, names, deadline: float, cell_seconds: float) -> Session:
-    """Return a worker in which these cells have run.
+def libraries_for(parts: list[Part]) -> tuple[str, ...]:
+    """Return the libraries that these cells need beside NumPy."""
+    torch = any(TORCH.search(part.source) for part in parts)
+    commands = any(COMMAND.search(part.source) for part in parts)
+    return ("torch",) * torch + ("IPython.core.inputtransformer2",) * commands
+
+
+def open_session(worker, parts: list[Part], names, deadline: float, cell_seconds: float) -> Session:
+    """Have a worker run these cells, and return it with what became of them.
 
     **Raises** Stopped when a cell does not end, or ends the worker
     """
-    libraries = ["torch"] if any(TORCH.search(part.source) for part in parts) else []
-    if any(COMMAND.search(part.source) for part in parts):
-        libraries.append("IPython.core.inputtransformer2")
-    session = Session(workshop.worker(tuple(libraries)))
+    session = Session(worker)
     line, running = session.worker.line, 0
     try:
         session.layers = tuple(line.get(deadline)[1])
@@ -183,7 +188,8 @@ def open_session(workshop: Workshop, parts, names, deadline: float, cell_seconds
             for name in bound:
                 session.bound.setdefault(name, []).append(number)
         running = 0
-        if line.get(deadline) != ("loaded",):
+        word, session.outdated = line.get(deadline)
+        if word != "loaded" or type(session.outdated) is not tuple:
             raise Malformed("a message out of turn")
     except (TooLate, Ended, Malformed, TypeError, ValueError, IndexError) as error:
         raise Stopped(end_in_words(session, error, f"{cell_seconds:g} s"), running) from None
@@ -284,6 +290,7 @@ class Interview:
     notes: list[str] = field(default_factory=list)
     skipped: set[int] = field(default_factory=set)
     everything: bool = False  # all cells are run, not only those that are needed
+    last: int = 0  # the last cell to run, 0 for all
     session: Session | None = None
 
     def __post_init__(self):
@@ -303,8 +310,10 @@ class Interview:
         self.close()
         for _ in range(MOST_REPLAYS + 1):
             parts = [p for p in self.parts if (p.needed or self.everything) and p.number not in self.skipped]
+            parts = [p for p in parts if not self.last or p.number <= self.last]
+            worker = self.fresh_worker(parts)
             try:
-                self.session = open_session(self.workshop, parts, self.names, self.deadline, self.settings.timeout / 3)
+                self.session = open_session(worker, parts, self.names, self.deadline, self.settings.timeout / 3)
                 if not (self.settings.trusted or is_confined(self.session.layers)):
                     raise CannotWork("a worker stands outside the sandbox that the others have")
                 return True
@@ -320,6 +329,13 @@ class Interview:
             f"the cells did not end within {self.settings.timeout:.0f} s, or more than {MOST_REPLAYS} ended badly"
         )
         return False
+
+    def fresh_worker(self, parts: list[Part]):
+        """Return a worker; the time that loading its libraries takes is not the submission's."""
+        started = time.monotonic()
+        worker = self.workshop.worker(libraries_for(parts))
+        self.deadline += time.monotonic() - started
+        return worker
 
     def close(self) -> None:
         """End the worker, if there is one."""
@@ -365,7 +381,22 @@ class Interview:
             return self.examine(exercise, left)
         self.asked += 1
         verdict = self.examiner.verdict(exercise, evidence)
+        if not verdict.passed and (answer_name(exercise), number) in self.session.outdated:
+            return self.examine_as_it_stood(exercise, number, left)
         return with_failure(verdict, evidence) if self.settings.graded else verdict
+
+    def examine_as_it_stood(self, exercise: Exercise, number: int, left: int) -> Verdict:
+        """Return the verdict on an answer in the notebook as far as its own cell: later ones change what it uses."""
+        self.close()
+        self.last = number
+        self.note(
+            f"later cells change names that {answer_name(exercise)} uses: it was tried as it stood in cell {number}"
+        )
+        try:
+            return self.examine(exercise, left)
+        finally:
+            self.close()
+            self.last = 0
 
     def widen(self) -> bool:
         """Run all cells from now on, when an answer misses a name; return False when that has been done."""

@@ -67,7 +67,9 @@ def read_submission(handed: Handed) -> Submission:
     if lesson is None:
         problem = "nothing in it belongs to a lesson of this course"
         return Submission(**base, notes=notes, problem=problem)
-    return Submission(**base, lesson=lesson, cells=cells, notes=notes)
+    known = {normalised(cell.source) for cell in released(lesson)}
+    kept = tuple(cell for cell in cells if cell.kind == "code" or normalised(cell.source) not in known)
+    return Submission(**base, lesson=lesson, cells=kept, notes=notes)
 
 
 # ---------------------------------------------------------------- bytes

@@ -52,7 +52,9 @@ def start_python(module: str, arguments: list[str], **options) -> subprocess.Pop
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]  # without it Windows opens no socket
     command = [sys.executable, "-s", "-W", "ignore", "-c", code, *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, **options)
+    lessons = ROOT / "notebooks"  # where a lesson's relative paths begin
+    cwd = lessons if lessons.is_dir() else None
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, cwd=cwd, **options)
 
 
 class Server:
@@ -69,7 +71,6 @@ class Server:
                 [str(descriptor), str(memory), str(seconds)],
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
-                cwd="/",
             )
         self.control.settimeout(START_SECONDS)
 

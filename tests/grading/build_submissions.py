@@ -110,6 +110,26 @@ kind(
     "defined_later",
     cells(relu="def relu(x):\n    return later(x)", after=["def later(h):\n    return np.maximum(0, h)"]),
 )
+kind(
+    "helper_defined_twice",
+    cells(
+        relu="def clip(h):\n    return np.maximum(0, h)\n\ndef relu(x):\n    return clip(x)",
+        linear_collapse="clip = 3\n\n" + COLLAPSE,
+    ),
+    says="later cells change names",
+)
+kind(
+    "variable_used_twice",
+    cells(relu="low = 0\nrelu = lambda x: np.maximum(low, x)", after=["low = 5"]),
+    says="later cells change names",
+)
+kind(
+    "helper_defined_twice_and_wrong",
+    cells(relu="def clip(h):\n    return h\n\ndef relu(x):\n    return clip(x)", after=["clip = 3"]),
+    3.0,
+    relu="not-yet",
+    says="later cells change names",
+)
 kind("library_call", cells(relu="def relu(x):\n    return layer.relu(x)"), 3.0, relu="not-yet", says="library call")
 kind("library_object", cells(relu="from ffnlib.layer import relu"), 3.0, relu="not-yet", says="library call")
 kind(
@@ -480,8 +500,7 @@ kind(
     "oracle_imported",
     cells(relu="from ffnlib.examination.lessons import exercise\nrelu = exercise('relu').oracle"),
     3.0,
-    relu="untouched",
-    says="ModuleNotFoundError",
+    relu="not-yet",
 )
 kind(
     "oracle_reloaded",
@@ -665,7 +684,9 @@ hostile_answer("object_array", "def relu(x):\n    return np.maximum(0, x).astype
 hostile_answer("broadcast_giant", "def relu(x):\n    return np.broadcast_to(0.0, (10**6, 10**6))")
 hostile_answer("giant_integer", "def relu(x):\n    return 10 ** 5_000_000", status="*")
 hostile_answer(
-    "deep_list", "def relu(x):\n    deep = []\n    for _ in range(100_000):\n        deep = [deep]\n    return deep"
+    "deep_list",
+    "def relu(x):\n    deep = []\n    for _ in range(100_000):\n        deep = [deep]\n    return deep",
+    status="*",
 )
 hostile_answer("list_in_itself", "def relu(x):\n    a = []\n    a.append(a)\n    return a")
 hostile_answer("long_list", "def relu(x):\n    return [0.0] * 50_000_000", status="*")

@@ -59,7 +59,7 @@ def test_both_doors_gather_the_same_evidence(workshop):
     examiner = Examiner(OPEN)
     names = [answer_name(exercise) for exercise in exercises]
     soon = time.monotonic() + 30
-    session = open_session(workshop, parts_of(submission, exercises), names, soon, 30.0)
+    session = open_session(workshop.worker(), parts_of(submission, exercises), names, soon, 30.0)
     try:
         for exercise in exercises:
             name = answer_name(exercise)

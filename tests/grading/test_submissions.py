@@ -14,8 +14,8 @@ LIED = "relu"  # the exercise that hostile kinds try to get undeserved points fo
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """The rows of one run over all kinds, by kind. Six seconds a submission: those that hang wait for them."""
-    found = grade_folder(SUBMISSIONS, tmp_path_factory.mktemp("out"), timeout=6, jobs=2)
+    """The rows of one run over all kinds, by kind. Nine seconds a submission: those that hang wait for a third."""
+    found = grade_folder(SUBMISSIONS, tmp_path_factory.mktemp("out"), timeout=9, jobs=2)
     return {row["student"]: row for row in found}
 
 

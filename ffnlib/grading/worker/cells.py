@@ -30,8 +30,8 @@ def work(channel, memory: int, seconds: float, rules: tuple[int, str] = (-1, "")
     prepare_interpreter()
     frames.send(channel, ("layers", tuple(sandbox.enter(memory, seconds, rules))))
     cells, watched = frames.receive(channel)
-    bindings = run_cells(channel, cells, watched)
-    frames.send(channel, ("loaded",))
+    bindings, outdated = run_cells(channel, cells, watched)
+    frames.send(channel, ("loaded", outdated))
     answer_questions(channel, bindings)
 
 
@@ -52,23 +52,44 @@ def prepare_interpreter() -> None:
 # ---------------------------------------------------------------- cells
 
 
-def run_cells(channel, cells, watched: tuple[str, ...]) -> dict:
-    """Run cells in one namespace; return {(name, cell number): object} for every time a watched name was bound."""
+def run_cells(channel, cells, watched: tuple[str, ...]) -> tuple[dict, tuple]:
+    """Run cells in one namespace; return {(name, cell number): object} for every time a watched name was bound.
+
+    Beside it come those of the keys whose object uses names that mean something else by the time all cells have run.
+    """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     namespace = main.__dict__
     shell = Shell(namespace)
     namespace["get_ipython"] = lambda: shell
     namespace["display"] = stand_ins.NOTHING
-    bindings = {}
+    bindings, used = {}, {}
     for number, source in cells:
         before = {name: namespace.get(name, bindings) for name in watched}  # bindings itself: no cell can bind that
         raised = run_cell(source, f"<cell {number}>", namespace)
         bound = [name for name in watched if namespace.get(name, bindings) is not before[name]]
         bound = [name for name in bound if name in namespace]
-        bindings.update({(name, number): namespace[name] for name in bound})
+        for name in bound:
+            bindings[name, number] = namespace[name]
+            used[name, number] = names_used(namespace[name], namespace)
         frames.send(channel, ("ran", number, raised, tuple(bound)))
-    return bindings
+    return bindings, tuple([key for key in used if used[key] != names_used(bindings[key], namespace)])
+
+
+def names_used(value, namespace: dict) -> dict[str, int]:
+    """Return the identities of the names that a function of the notebook uses, itself or through others of it."""
+    found, ahead = {}, [value]
+    while ahead:
+        value = ahead.pop()
+        codes = [value.__code__] if type(value) is types.FunctionType else []
+        while codes:
+            code = codes.pop()
+            codes += [constant for constant in code.co_consts if type(constant) is types.CodeType]
+            for name in code.co_names:
+                if name in namespace and name not in found:
+                    found[name] = id(namespace[name])
+                    ahead.append(namespace[name])
+    return found
 
 
 def run_cell(source: str, filename: str, namespace: dict):
