@@ -70,7 +70,8 @@ def verdict_on(exercise_id, answer=_MISSING, seed: int | None = None) -> Verdict
     try:
         exercise = lessons.exercise(exercise_id)
     except KeyError as error:
-        return Verdict(exercise_id, NOT_YET, "no such exercise", (("because", str(error.args[0])),), private=())
+        lines = (("because", str(error.args[0])), ("next", "the name stands above the exercise and in its check cell"))
+        return Verdict(exercise_id, NOT_YET, "no such exercise", lines, private=())
     if answer is _MISSING:
         text = f"give your answer as well: check({exercise_id!r}, {exercise_id})"
         return Verdict(exercise_id, UNTOUCHED, None, (("next", text),))
@@ -98,7 +99,8 @@ def examine(exercise, answer, seed: int) -> Verdict:
         return Verdict(exercise.id, NOT_YET, "interrupted", lines)
     except Exception as error:
         text = f"this is our mistake, your work is safe ({type(error).__name__}: {error})"
-        return Verdict(exercise.id, BROKEN, None, (("because", text), ("next", "please report this line")))
+        step = "please tell whoever gave you this course, with this line"
+        return Verdict(exercise.id, BROKEN, None, (("because", text), ("next", step)))
 
 
 @functools.lru_cache(maxsize=256)
@@ -276,6 +278,9 @@ def predictions() -> dict[str, str]:
     }
 
 
+ON_WHITE = "background:#FFFFFF;color:#1B1B1B;text-align:left"  # on every cell: a dark theme colours rows, not tables
+
+
 @dataclass(frozen=True, repr=False)
 class Progress:
     """How far every lesson is: for each exercise "done", "not yet" or "untouched"."""
@@ -288,19 +293,18 @@ class Progress:
     @staticmethod
     def _words(states) -> str:
         done = sum(state == "done" for _, state in states)
-        rest = [f"{exercise} {state}" for exercise, state in states if state != "done"]
-        return f"{done} of {len(states)} done" + (f"; {', '.join(rest)}" if rest else "")
+        begun = [exercise for exercise, state in states if state == "not yet"]
+        return f"{done} of {len(states)} done" + (f"; not yet: {', '.join(begun)}" if begun else "")
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-            f'<td style="text-align:left">{escape(self._words(states))}</td></tr>'
+            f'<tr style="{ON_WHITE}"><th scope="row" style="{ON_WHITE}">{escape(name)}</th>'
+            f'<td style="{ON_WHITE}">{escape(self._words(states))}</td></tr>'
             for name, states in self.lessons
         )
         return (
-            '<table style="background:#FFFFFF;color:#1B1B1B"><thead><tr>'
-            f'<th scope="col" style="text-align:left">lesson</th>'
-            f'<th scope="col" style="text-align:left">exercises</th></tr></thead><tbody>{rows}</tbody></table>'
+            f'<table style="{ON_WHITE}"><thead><tr style="{ON_WHITE}"><th scope="col" style="{ON_WHITE}">lesson</th>'
+            f'<th scope="col" style="{ON_WHITE}">exercises</th></tr></thead><tbody>{rows}</tbody></table>'
         )
 
 

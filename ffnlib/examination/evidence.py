@@ -420,7 +420,7 @@ def asking(probes: tuple[Probe, ...], wanted: str = "function", library: str | N
         for position, args in enumerate(probe.calls):
             question = Question(probe.action, "", args, position > 0, probe.weights, probe.inputs)
             observations.append((yield question))
-            if _is_stub(observations[0]):
+            if is_stub(observations[0]):
                 return Evidence(tuple(observations), None, "", seen.parameters)
     used = bool(library) and (yield Question("watch", library, probes[0].calls[0]))
     return Evidence(tuple(observations), None, "", seen.parameters, used)
@@ -455,9 +455,10 @@ def _look(answer, wanted: str) -> Evidence:
     return Evidence(parameters=_parameters(answer))
 
 
-def _is_stub(observation: Observation) -> bool:
+def is_stub(observation: Observation) -> bool:
+    """Return whether the answer itself, not a function it calls, raised NotImplementedError, as a starter does."""
     raised = observation.raised
-    return raised is not None and raised.types[0] == "NotImplementedError"
+    return raised is not None and raised.types[0] == "NotImplementedError" and raised.depth <= 1
 
 
 def _parameters(answer) -> tuple[str, ...]:
@@ -548,6 +549,8 @@ def _rebuild(head, buffer: memoryview, offset: list):
             return head
         raise ValueError(f"unexpected {type(head).__name__} in the header")
     ((tag, content),) = head.items()
+    if isinstance(content, dict) != (tag == "scalar"):
+        raise ValueError(f"{tag} holds a {type(content).__name__}")
     if tag == "int":
         return int(content, 16)
     if tag == "float":

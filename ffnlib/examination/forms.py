@@ -47,7 +47,7 @@ BOOLEANS = Complaint(
 )
 RAGGED = Complaint("ragged list", "the lists do not have equal lengths at every level", "return a rectangular array")
 LARGE = Complaint("too large", "the result is far larger than the exercise asks for", "check its shape or its size")
-NOTHING = Complaint("nothing returned", "the answer returns None", "does every path of it end in a return?")
+NOTHING = Complaint("nothing returned", "the answer returns None", "let its last line begin with return")
 ELLIPSIS = Complaint("ellipsis", "the answer returns the placeholder ...", "replace the ... by your own result")
 MASK_FOR_INDICES = Complaint(
     "mask for indices", "the result is a True/False mask, not row numbers", "np.flatnonzero(mask) gives the row numbers"
@@ -267,7 +267,7 @@ def read_indices(_kind, seen) -> Reading:
 
 def read_parts(kind, seen) -> Reading:
     """Read a tuple or list of results, each in its own form."""
-    items = _items(seen)
+    items = _items(kind, seen)
     if items is None:
         return Reading(
             complaint=Complaint(
@@ -290,10 +290,12 @@ def read_parts(kind, seen) -> Reading:
     return Reading(tuple(reading.value for reading in readings), notes, complaint)
 
 
-def _items(seen):
+def _items(kind, seen):
+    """Return the parts of a value; an array is taken for several parts only when each of them is one number."""
     if seen.kind in ("list", "tuple"):
         return seen.value
-    if seen.kind == "array" and seen.value is not None and seen.value.ndim >= 1 and seen.note != "matrix":
+    single = not any(isinstance(part, (Array, Indices)) for part in kind.kinds)
+    if single and seen.kind == "array" and seen.value is not None and seen.value.ndim >= 1 and seen.note != "matrix":
         return [
             type(seen)("array", seen.type, part, seen.dtype, part.shape, seen.note)
             for part in map(np.asarray, seen.value)

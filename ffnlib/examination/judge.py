@@ -24,6 +24,8 @@ from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdi
 LOOSE = 2e-3  # relative: numbers that agree so far are the right ones in a low precision
 LOW_PRECISION = 2e-5  # relative: what float32 carries through a few sums
 SHAPE_ERRORS = ("ValueError", "RuntimeError", "IndexError", "TypeError", "AxisError")  # what a wrong layout raises
+MODIFIES_INPUT = "modifies its input"
+NUMBERS_SHOWN = 8  # a call with at most so many numbers in all is shown with them, to be done by hand
 SEARCH_SECONDS = 0.4  # of work at most, however busy the machine, for explanations that nobody listed
 
 
@@ -113,7 +115,7 @@ def _not_asked(exercise: Exercise, evidence: Evidence) -> Verdict | None:
     answer, first = evidence.answer, evidence.observations[:1]
     if answer is not None and answer.kind == "ellipsis":
         return _untouched(exercise)
-    if first and first[0].raised and first[0].raised.types[0] == "NotImplementedError":
+    if first and gathering.is_stub(first[0]):
         return _untouched(exercise)
     if evidence.problem:
         got = _answer_text(answer)
@@ -136,8 +138,12 @@ def _answer_text(answer) -> str:
     if answer.kind == "array":
         return f"an array of shape {answer.shape}"
     if answer.kind in ("int", "float", "bool", "text"):
-        return f"{answer.value!r} (a {answer.type})"
-    return "None" if answer.kind == "none" else f"a {answer.type}"
+        return f"{answer.value!r} ({_a(answer.type)})"
+    return "None" if answer.kind == "none" else _a(answer.type)
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[:1].lower() in "aeio" else f"a {noun}"
 
 
 def _untouched(exercise: Exercise) -> Verdict:
@@ -251,7 +257,8 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     if not wrong:
         return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
     answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
-    named = _loose(exercise, trials, complaint) or _state(exercise, trials) or _named(exercise, trials)
+    named = _loose(exercise, trials, complaint) or _state(exercise, trials)
+    named = named or _order_of_arguments(exercise, evidence) or _named(exercise, trials)
     if named is None and len(answered) < len(trials):
         named = _named(exercise, answered)
         notes = (*notes, ("note", "besides, no error is raised where one is asked for")) if named else notes
@@ -264,7 +271,7 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         named = (complaint.name, complaint.because, complaint.next)
     if named is None:
         named = (
-            _form_of_arguments(exercise, evidence, wrong)
+            _form_of_arguments(exercise, wrong)
             or known_errors.explained([trial.observation.raised for trial in wrong])
             or _shape(wrong)
             or _searched(exercise, answered)
@@ -273,14 +280,26 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         named = _changed_input(exercise, changed)
     if named is None and complaint:
         notes = (*notes, ("note", f"besides, {complaint.because}"))
-    shown = wrong[0]
+    shown = _telling(wrong, changed if named and named[0] == MODIFIES_INPUT else [])
     if named is None:
         return _not_yet(
             exercise, None, (*_called_and_got(exercise, shown), *_unexplained(exercise, trials, shown), *notes)
         )
     name, because, step = named
-    lines = (*_called_and_got(exercise, shown), ("because", because), ("next", step), *notes)
-    return _not_yet(exercise, name, lines)
+    seen = [line for line in _called_and_got(exercise, shown) if line[1] != because]
+    return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
+
+
+def _telling(wrong: list[Trial], changed: list[Trial]) -> Trial:
+    """Return the call to show: one that is about the cause, with the fewest numbers, so that it can be done by hand."""
+    about = [trial for trial in wrong if any(trial is other for other in changed)] or changed or wrong
+    kind = about[0].difference.kind if about[0].difference else ""
+    alike = [trial for trial in about if trial.difference and trial.difference.kind == kind and _numbers(trial.args)]
+    return min(alike, key=lambda trial: _numbers(trial.args)) if alike else about[0]
+
+
+def _numbers(args: tuple) -> int:
+    return sum(arg.size if isinstance(arg, np.ndarray) else 1 for arg in args if not isinstance(arg, Remote))
 
 
 def _passed_lines(exercise: Exercise, trials: list[Trial]):
@@ -322,7 +341,7 @@ def _changed_input(exercise: Exercise, changed: list[Trial]):
     name = names[position] if position < len(names) else f"argument {position}"
     because = f"{name} holds other values after the call: the answer writes into its input"
     return (
-        "modifies its input",
+        MODIFIES_INPUT,
         because,
         "look for +=, *=, out=, sort() or an index assignment on an input; work on a copy",
     )
@@ -339,19 +358,30 @@ def _form_verdict(exercise, complaint: Complaint, shown: Trial, notes) -> Verdic
 
 
 def _called_and_got(exercise: Exercise, trial: Trial):
-    return ("called", _call_words(exercise, trial.args)), ("got", trial.difference.words)
+    got = trial.difference.words if trial.difference else ""
+    return ("called", _call_words(exercise, trial.args)), ("got", got)
 
 
 def _call_words(exercise: Exercise, args: tuple) -> str:
-    """Return the call in words: every array by its shape, every number by its value, when there are few."""
+    """Return the call in words: numbers and small arrays by their values, other arrays by their shape."""
     names = exercise.parameters() if not exercise.called_as else ()
-    words = [f"{name} = {_argument_text(arg)}" for name, arg in zip(names, args) if not isinstance(arg, np.ndarray)]
-    shapes = [f"{name} of shape {arg.shape}" for name, arg in zip(names, args) if isinstance(arg, np.ndarray)][:2]
-    detail = ", ".join([*shapes, *[w for w in words if w[-1] != "="]])
+    few = _numbers(args) <= NUMBERS_SHOWN
+    detail = ", ".join(_argument_words(name, arg, few) for name, arg in zip(names, args))
     return f"{exercise.call_text()} with {detail}" if detail else exercise.call_text()
 
 
+def _argument_words(name: str, arg, few: bool) -> str:
+    if isinstance(arg, np.ndarray) and not (few and arg.size):
+        return f"{name} of shape {arg.shape}"
+    return f"{name} = {_argument_text(arg)}"
+
+
 def _argument_text(arg) -> str:
+    if isinstance(arg, np.ndarray):
+        entries = [_argument_text(entry) for entry in arg] if arg.ndim else [number_text(arg)]
+        return f"[{', '.join(entries)}]" if arg.ndim else entries[0]
+    if isinstance(arg, np.generic):
+        return number_text(arg)
     if isinstance(arg, Remote):
         return (arg.function.__doc__ or "a function").partition("\n")[0].rstrip(".")
     if isinstance(arg, bool) or arg is None:
@@ -497,16 +527,24 @@ def _tolerance(exercise: Exercise, reading: Reading) -> float:
     return max(exercise.tolerance, LOW_PRECISION) if low else exercise.tolerance
 
 
-def _form_of_arguments(exercise: Exercise, evidence: Evidence, wrong: list[Trial]):
+def _order_of_arguments(exercise: Exercise, evidence: Evidence):
     """Name arguments that stand in another order than the one asked for."""
     names, asked = evidence.parameters, exercise.parameters()
     if exercise.wanted == "function" and names != asked and sorted(names) == sorted(asked):
         because = f"the definition takes ({', '.join(names)}), and it is called with ({', '.join(asked)}) in this order"
         return "arguments in another order", because, f"define it as {exercise.call_text()}"
+    return None
+
+
+def _form_of_arguments(exercise: Exercise, wrong: list[Trial]):
+    """Name a call that the definition does not allow, and errors about the answer's own calls."""
     first = wrong[0].observation.raised
     if first and first.types[0] == "TypeError" and not first.depth and "positional argument" in first.text:
         because = f"it is called as {exercise.call_text()}, and its definition does not allow that"
         return "wrong number of arguments", because, f"define it as {exercise.call_text()}"
+    if first and first.types[0] == "NotImplementedError":
+        because = "the answer calls a function whose own body is not written yet: it raises NotImplementedError"
+        return "calls an unwritten function", because, "write that function and run its cell first, or do without it"
     if first and first.types[0] == "RecursionError":
         return "endless recursion", "the answer calls itself without an end", "which case should stop it?"
     return None

@@ -24,16 +24,24 @@ FRACTIONS_IN_WHOLE = (
     "an array of whole numbers cannot take fractions: np.zeros_like(x) takes over the integer type of x",
     "ask for dtype=float, or np.zeros(x.shape)",
 )
+SECOND_IS_AXIS = (
+    "an array where an axis belongs",
+    "np.max, np.min, np.sum and their like take one array, and read a second one as the axis",
+    "np.maximum and np.minimum compare two things entry by entry",
+)
 NOTHING_TO_STACK = (
     "no rows",
     "there are no rows in this call, and np.stack, np.concatenate and np.vstack need at least one array",
     "a product with @ works for no rows as well; or begin with np.zeros(x.shape) and fill it",
 )
 KNOWN = (
-    ("ValueError", "truth value of an array", ARRAY_IN_IF),
+    ("ValueError", "truth value of an", ARRAY_IN_IF),
     ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
     ("TypeError", "can be converted to Python scalars", ARRAY_IN_MATH),
     ("TypeError", "can be converted to a scalar", ARRAY_IN_MATH),
+    ("TypeError", "converted to a scalar index", SECOND_IS_AXIS),
+    ("TypeError", "object cannot be interpreted as an integer", SECOND_IS_AXIS),
+    ("AxisError", "is out of bounds for array of dimension 0", SECOND_IS_AXIS),
     ("OverflowError", "math range error", MATH_TOO_LARGE),
     ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
     ("ValueError", "need at least one array to", NOTHING_TO_STACK),
@@ -41,10 +49,11 @@ KNOWN = (
 
 
 def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
-    """Return name, cause and next step of an error that explains every wrong call, or None."""
-    if not errors or None in errors:
+    """Return name, cause and next step of an error that explains most of the wrong calls (None: no error), or None."""
+    raised = [error for error in errors if error is not None]
+    if 2 * len(raised) <= len(errors):
         return None
-    found = {_cause(error) for error in errors}
+    found = {_cause(error) for error in raised}
     return found.pop() if len(found) == 1 else None
 
 

@@ -288,12 +288,37 @@ def _pairs(exercise: Exercise) -> Iterator[Misconception]:
     tree = source_tree(exercise.oracle)
     if tree is None:
         return
-    for first, changed in _changed_trees(copy.deepcopy(tree)):
-        for second, twice in _changed_trees(changed):
+    for _, changed in _changed_trees(copy.deepcopy(tree)):
+        for _, twice in _changed_trees(changed):
             program = _compiled(twice, exercise.oracle)
             if program is not None:
-                sentence = f"{first}, and {second}"
-                yield Misconception(sentence, program, sentence, "compare these two places with your own lines")
+                told = ", and ".join(f"`{new}` stands where `{old}` belongs" for old, new in differing(tree, twice))
+                yield Misconception(told, program, told, "compare this with your own lines")
+
+
+def differing(tree, changed) -> list[tuple[str, str]]:
+    """Return the smallest parts in which two trees differ, as source: before and after.
+
+    >>> left, right = ast.parse("a @ b + c", mode="eval").body, ast.parse("a * c", mode="eval").body
+    >>> differing(left, right)
+    [('a @ b + c', 'a * c')]
+    >>> differing(left, ast.parse("a @ d + 2", mode="eval").body)
+    [('b', 'd'), ('c', '2')]
+    """
+    if ast.dump(tree) == ast.dump(changed):
+        return []
+    before, after = list(ast.iter_child_nodes(tree)), list(ast.iter_child_nodes(changed))
+    alike = type(tree) is type(changed) and len(before) == len(after) and _label(tree) == _label(changed)
+    if not alike or not before:
+        return [(ast.unparse(tree), ast.unparse(changed))]
+    if any(type(a) is not type(b) for a, b in zip(before, after) if not isinstance(a, ast.expr)):
+        return [(ast.unparse(tree), ast.unparse(changed))]
+    return [pair for a, b in zip(before, after) for pair in differing(a, b)]
+
+
+def _label(node) -> list:
+    """Return what a node says by itself, its parts left out: names, numbers, attributes."""
+    return [value for _, value in ast.iter_fields(node) if not isinstance(value, (ast.AST, list))]
 
 
 # ---------------------------------------------------------------- counts, and other results put together from terms

@@ -49,7 +49,7 @@ RELU = Exercise(
     misconceptions=(
         Misconception("absolute value", lambda x: np.abs(x), "negative numbers are turned positive", "a negative input gives 0, not its size"),
         Misconception("minimum", lambda x: np.minimum(0, x), "the smaller of 0 and x is taken", "which of 0 and x should win for x = 3?"),
-        Misconception("maximum over the array", lambda x: np.max(x, initial=0), "one maximum is taken over the whole array", "np.max reduces an array to one number; which function compares entry by entry?"),
+        Misconception("maximum over the array", lambda x: np.max(x), "one maximum is taken over the whole array", "np.max reduces an array to one number; which function compares entry by entry?"),
         Misconception("identity", lambda x: x * 1.0, "x comes back unchanged", "what should happen to -2?"),
         Misconception("negated", lambda x: np.maximum(0, -x), "the sign is the wrong way round", "try x = 3: is the result 3 or 0?"),
         Misconception("step", lambda x: (np.asarray(x) > 0) * 1.0, "1 is returned for every positive number", "a positive number keeps its size"),
@@ -65,7 +65,7 @@ RELU = Exercise(
         Misconception("hyperbolic tangent", lambda x: np.tanh(x), "tanh is computed", "positive numbers pass unchanged"),
         Misconception("SiLU", lambda x: x / (1 + np.exp(-np.clip(x, -700, 700))), "x times the logistic function of x is computed (SiLU)", "below zero the result is exactly 0"),
         Misconception("ELU", lambda x: np.where(np.asarray(x) > 0, x, np.expm1(np.minimum(x, 0))), "exp(x) - 1 is returned below zero (the ELU)", "below zero the result is exactly 0"),
-        Misconception("drops the negatives", lambda x: np.asarray(x)[np.asarray(x) > 0], "the negative numbers are left out", "the result keeps the shape of x"),
+        Misconception("drops the negatives", lambda x: x[x > 0], "the negative numbers are left out", "the result keeps the shape of x"),
         Misconception("only the first axis", lambda x: np.maximum(0, np.asarray(x)[:1]) if np.ndim(x) else np.maximum(0, x), "only the first row is computed", "every entry of x has a result"),
         Misconception("absolute cut", lambda x: np.where(np.abs(x) > 1, x, 0), "small numbers of either sign are set to zero", "the cut is at 0: negative numbers become 0, all others stay"),
         Misconception("whole numbers", lambda x: np.maximum(0, np.trunc(x)), "the fractions are cut off", "is there an int(...) or an integer dtype on the way?"),
@@ -223,6 +223,9 @@ def _in_columns(misconception: Misconception) -> Misconception:
 
 
 COLUMN_LAYOUTS = (
+    Misconception("formula for one column vector", lambda x, W1, b1, W2, b2: W2 @ relu(W1 @ x + b1) + b2, "the formula for one column vector, W2 relu(W1 x + b1) + b2, is applied as it stands: it fits one vector, and here positions are rows", "x @ W1.T is W1 x for every row at once"),
+    Misconception("turned there and back", lambda x, W1, b1, W2, b2: (W2 @ relu(W1 @ x.T + b1[:, None]) + b2[:, None]).T, "x is turned with .T and the result is turned back: right for one matrix, wrong for one vector and for a batch, where .T turns round all axes", "x @ W1.T needs no turning of x"),
+    Misconception("turned there and back, biases as rows", lambda x, W1, b1, W2, b2: (W2 @ relu(W1 @ x.T + b1) + b2).T, "x is turned with .T, and the biases are added along its positions", "x @ W1.T + b1 adds b1 to every row"),
     Misconception("row convention", feed_forward, "the row convention x @ W1 is used", "here each row of W1 belongs to one hidden unit: which axis of W1 meets x?"),
     Misconception("W1 not transposed", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W2.T + b2, "x meets W1 along its wrong axis", "here each row of W1 belongs to one hidden unit"),
     Misconception("W2 not transposed", lambda x, W1, b1, W2, b2: relu(x @ W1.T + b1) @ W2 + b2, "the hidden values meet W2 along its wrong axis", "here each column of W2 belongs to one hidden unit"),
@@ -270,7 +273,7 @@ LINEAR_COLLAPSE = Exercise(
         Misconception("b1 forgotten", lambda W1, b1, W2, b2: (W1 @ W2, b2), "b1 is left out of b", "b1 goes through W2 as well"),
         Misconception("biases added", lambda W1, b1, W2, b2: (W1 @ W2, b1.sum() + b2), "b1 is added without going through W2", "b1 is a hidden vector: W2 brings it back to d_model"),
         Misconception("b2 forgotten", lambda W1, b1, W2, b2: (W1 @ W2, b1 @ W2), "b2 is left out of b", "what is added last?"),
-        Misconception("b2 through W2", lambda W1, b1, W2, b2: (W1 @ W2, (b1.sum() + b2) * 1.0 @ (W1 @ W2)), "both biases go through the product", "b2 is added after W2, so it stays as it is"),
+        Misconception("b2 through W2", lambda W1, b1, W2, b2: (W1 @ W2, (b1 + b2) @ W2), "b2 goes through W2 as well", "b2 is added after W2, so it stays as it is"),
         Misconception("no bias", lambda W1, b1, W2, b2: (W1 @ W2, np.zeros_like(b2)), "b is zero", "set x = 0 in (x W1 + b1) W2 + b2: what remains?"),
         Misconception("sum of the matrices", lambda W1, b1, W2, b2: (W1 + W2.T, b1 @ W2 + b2), "the matrices are added instead of multiplied", "two maps one after the other are a product"),
         Misconception("transposed", lambda W1, b1, W2, b2: ((W1 @ W2).T, b1 @ W2 + b2), "W is transposed", "in the row convention x W, W is W1 W2"),
