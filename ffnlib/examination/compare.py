@@ -45,7 +45,7 @@ def difference(got, expected, tolerance: float, names: tuple[str, ...] = ()) -> 
     if isinstance(expected, int):
         return None if got == expected else Difference(f"{count_text(got)}, expected {count_text(expected)}")
     near = bool(close(np.float64(got), np.float64(expected), tolerance))
-    return None if near else Difference(f"{number_text(got)}, expected {number_text(expected)}")
+    return None if near else Difference(pair_text(got, expected))
 
 
 def _array_difference(got: np.ndarray, expected: np.ndarray, tolerance: float) -> Difference | None:
@@ -62,12 +62,24 @@ def _array_difference(got: np.ndarray, expected: np.ndarray, tolerance: float) -
     where = f"first difference at {list(place)}: " if expected.ndim else ""
     extent = f"   ({len(wrong)} of {expected.size} differ, largest {number_text(largest)})" if expected.size > 1 else ""
     shape = f"shape {got.shape}; " if expected.ndim else ""
-    return Difference(f"{shape}{where}{number_text(got[place])}, expected {number_text(expected[place])}{extent}")
+    return Difference(f"{shape}{where}{pair_text(got[place], expected[place])}{extent}")
 
 
 def number_text(value) -> str:
     """Return a number short enough to read, with the digits that matter."""
     return f"{float(value):.6g}"
+
+
+def pair_text(got, expected) -> str:
+    """Return two numbers that differ, with as many digits as it takes to see that.
+
+    >>> pair_text(1.0, 2.0), pair_text(1.00000001, 1.0)
+    ('1, expected 2', '1.00000001, expected 1')
+    """
+    left, right = number_text(got), number_text(expected)
+    if left == right:
+        left, right = f"{float(got):.12g}", f"{float(expected):.12g}"
+    return f"{left}, expected {right}"
 
 
 def count_text(value) -> str:

@@ -16,8 +16,10 @@ def _rounded(program, places: int) -> Misconception:
     def round_result(*args):
         return np.round(program(*args), places)
 
-    because = f"the result is rounded to {places} digits"
-    return Misconception(f"rounded to {places} digits", round_result, because, "return the unrounded numbers")
+    digits = "1 digit" if places == 1 else f"{places} digits"
+    return Misconception(
+        f"rounded to {digits}", round_result, f"the result is rounded to {digits}", "return the unrounded numbers"
+    )
 
 
 def whole_for_whole(program) -> Misconception:
@@ -46,4 +48,27 @@ def negated(program) -> Misconception:
     """Return the misconception that turns the sign of a program's result."""
     return Misconception(
         "sign turned", lambda *args: -np.asarray(program(*args)), "the result has the opposite sign", "look for a minus"
+    )
+
+
+def added_up(program) -> tuple[Misconception, ...]:
+    """Return the misconceptions that add up or average a program's result."""
+    step = "look for sum or mean: the result has one number for every entry"
+    return (
+        Misconception("added up", lambda *args: np.sum(program(*args)), "all results are added up to one number", step),
+        Misconception(
+            "averaged", lambda *args: np.mean(program(*args)), "all results are averaged to one number", step
+        ),
+        Misconception(
+            "added up along the last axis",
+            lambda *args: np.sum(program(*args), axis=-1),
+            "the results are added up along the last axis",
+            step,
+        ),
+        Misconception(
+            "averaged along the last axis",
+            lambda *args: np.mean(program(*args), axis=-1),
+            "the results are averaged along the last axis",
+            step,
+        ),
     )

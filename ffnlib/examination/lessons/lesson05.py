@@ -8,7 +8,7 @@ import numpy as np
 
 from ffnlib.activations import erf
 from ffnlib.examination.exercise import Array, Count, Exercise, Misconception, call
-from ffnlib.examination.lessons.endings import absolute, negated, rounded, whole_for_whole
+from ffnlib.examination.lessons.endings import absolute, added_up, negated, rounded, whole_for_whole
 
 
 def activation_probes(rng):
@@ -89,7 +89,7 @@ def _root_of_two_rounded(places: int) -> Misconception:
 
 
 def _endings(program):
-    return (*rounded(program), whole_for_whole(program), absolute(program), negated(program))
+    return (*rounded(program), whole_for_whole(program), absolute(program), negated(program), *added_up(program))
 
 
 GELU = Exercise(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ffnlib.activations import gelu, gelu_tanh, sigmoid, silu
 from ffnlib.examination.exercise import Array, Count, Exercise, Grammar, Misconception, call
-from ffnlib.examination.lessons.endings import negated, rounded
+from ffnlib.examination.lessons.endings import added_up, negated, rounded
 
 # ---------------------------------------------------------------- swiglu
 
@@ -122,6 +122,7 @@ SWIGLU_SLIPS = (
     Misconception("first position only", lambda x, W_gate, W_up, W_down: swiglu(x[..., :1, :], W_gate, W_up, W_down) + 0 * x if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the first position's result is used everywhere", "each row of x has its own result"),
     Misconception("sum over positions", lambda x, W_gate, W_up, W_down: np.sum(swiglu(x, W_gate, W_up, W_down), axis=-2) if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the results are summed over the positions", "the result has the shape of x"),
     *rounded(swiglu),
+    *added_up(swiglu),
     negated(swiglu),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ffnlib.activations import gelu, sigmoid, silu
 from ffnlib.examination.exercise import Array, Count, Exercise, Grammar, Misconception, Number, call
-from ffnlib.examination.lessons.endings import negated, rounded, whole_for_whole
+from ffnlib.examination.lessons.endings import added_up, negated, rounded, whole_for_whole
 
 
 def _scores(rng, tokens: int, experts: int):
@@ -533,6 +533,7 @@ def capacity_probes(rng):
         call(int(rng.integers(5, 9)), 3, 2, 2.75),
         call(int(rng.integers(200, 300)), 13, 3, 0.8),
         call(3, 64, 5, 1.0),
+        call(int(rng.integers(900_000, 1_000_000)) * 128 + 1, 128, 1, 1.0),
         call(int(rng.integers(20, 30)) * 16, 16, 2, 1.5),
         *(call(*sizes) for sizes in _telling_splits(rng)),
     )
@@ -818,6 +819,7 @@ MOE_FORWARD = Exercise(
         Misconception("sum over the tokens", lambda x, W_router, W1, b1, W2, b2, k: np.sum(_mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2)), axis=0), "the results are added over the tokens", "the result has the shape of x"),
         whole_for_whole(moe_forward),
         *rounded(moe_forward),
+        *added_up(moe_forward),
         negated(moe_forward),
     ),
     hints=(
