@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ffnlib.examination.compare import difference
-from ffnlib.examination.forms import Complaint, Reading, read_array, unknown
+from ffnlib.examination.exercise import Array
+from ffnlib.examination.forms import Complaint, Reading, read, unknown
 
 LAYERS = "self.expand = torch.nn.Linear(d_model, d_ff) and self.contract = torch.nn.Linear(d_ff, d_model)"
 
@@ -66,13 +67,19 @@ FLOAT32_INSIDE = Complaint(
     "float32 numbers meet float64 numbers in forward",
     "leave the dtype of x alone: no .float(), no new tensors of a fixed dtype",
 )
+SHAPES = Complaint(
+    "shapes in forward",
+    "in forward, a layer receives another number of features than it was made for",
+    "the first layer turns d_model numbers into d_ff, the second turns d_ff into d_model: in which order are they called?",
+)
 ERRORS = (
     ("before Module.__init__() call", NO_SUPER),
     ("takes no arguments", NO_INIT),
-    ("Module.__init__() takes", NO_INIT),
+    ("__init__() takes 1 positional argument but 3", NO_INIT),
     ("__init__() ", OTHER_INIT),
     ("forward() ", OTHER_FORWARD),
     ("same dtype", FLOAT32_INSIDE),
+    ("shapes cannot be multiplied", SHAPES),
 )
 
 
@@ -101,7 +108,7 @@ def _read_results(facts: dict) -> Reading:
     _, first, again, training = facts["attempts"][0]
     if first.kind in ("tuple", "list"):
         return Reading(complaint=SEVERAL_RESULTS)
-    readings = [read_array(None, seen) for seen in (first, again, training)]
+    readings = [read(Array(), seen) for seen in (first, again, training)]
     if any(reading.value is None for reading in readings):
         return readings[0]
     value, second, trained = (reading.value for reading in readings)
@@ -131,6 +138,8 @@ def about_parameters(facts: dict) -> Complaint | None:
     if extra:
         because = f"a {extra} is part of the module and brings parameters of its own"
         return Complaint("extra parameters", because, "two linear layers and ReLU are all that is asked for")
+    if any(len(core) > 2 for core in cores):
+        return _about_shapes(parameters, d_model, d_ff)
     weights, biases = [c for c in cores if len(c) == 2], [c for c in cores if len(c) < 2]
     hidden = {n for core in weights for n in core} - {d_model}
     return (
@@ -194,12 +203,4 @@ def _about_error(facts: dict) -> Complaint | None:
     wrong_way = parameters and tuple(parameters[0][1]) == tuple(facts["sizes"]) and parameters[0][2] == "Linear"
     if "shapes cannot be multiplied" in text and wrong_way:
         return REVERSED
-    if "shapes cannot be multiplied" in text and not facts.get("attempts") and parameters:
-        return about_parameters({**facts, "attempts": ()}) if not _four_fit(facts) else None
     return next((complaint for fragment, complaint in ERRORS if fragment in text), None)
-
-
-def _four_fit(facts: dict) -> bool:
-    from ffnlib.examination.modules import fits
-
-    return bool(fits(facts["parameters"], *facts["sizes"]))

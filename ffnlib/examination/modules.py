@@ -7,6 +7,7 @@ the weights in every place they fit.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,9 +38,18 @@ def observe_module(answer, probe: Probe) -> Observation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever a class raises is evidence
-            raised = describe(error)
+            raised = _described(error, answer)
     name = str(type.__dict__["__name__"].__get__(answer))
     return Observation(Seen("module", name, {**facts, "raised": raised}), raised)
+
+
+def _described(error, answer):
+    """Return an exception as plain data; one that comes straight out of the class's own method has no depth."""
+    raised, entry = describe(error), error.__traceback__
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    own = [getattr(vars(answer).get(name), "__code__", None) for name in ("__init__", "forward")]
+    return replace(raised, depth=1) if entry.tb_frame.f_code in own else raised
 
 
 def _take_down(torch, module, probe: Probe, facts: dict) -> None:

@@ -287,7 +287,7 @@ def _sublayer(rng, d: int):
 
     def sublayer(x):
         """a feed-forward layer."""
-        return feed_forward(x, W1, b1, W2, b2)
+        return feed_forward(np.asarray(x, dtype=np.float64), W1, b1, W2, b2)
 
     return Remote(sublayer)
 
@@ -298,7 +298,7 @@ def _norm(rng, d: int):
 
     def norm(x):
         """a layer norm."""
-        return layer_norm(x, gamma, beta, 1e-5)
+        return layer_norm(np.asarray(x, dtype=np.float64), gamma, beta, 1e-5)
 
     return Remote(norm)
 
@@ -309,6 +309,7 @@ def _attention(rng, d: int):
 
     def attention(x):
         """an attention over the tokens so far."""
+        x = np.asarray(x, dtype=np.float64)
         weights = np.exp(np.tanh(x @ A @ np.swapaxes(x, -1, -2))) * np.tri(x.shape[-2])
         return weights / np.sum(weights, axis=-1, keepdims=True) @ x @ B
 
@@ -359,6 +360,7 @@ NORM_PLACES = (
     Misconception("f of the normalised sum", lambda x, f, ln: f(ln(x + f(x))), "f is applied once more at the end", "f stands once in the formula"),
     Misconception("sublayer twice", lambda x, f, ln: x + f(f(ln(x))), "f is applied twice", "f stands once in the formula"),
     Misconception("sublayer twice, post-norm", lambda x, f, ln: ln(x + f(f(x))), "f is applied twice", "f stands once in the formula"),
+    Misconception("norm twice at the end", lambda x, f, ln: ln(ln(x + f(x))), "the norm is applied twice in a row at the end", "there is one norm"),
     Misconception("norm twice in a row", lambda x, f, ln: x + f(ln(ln(x))), "the norm is applied twice in a row", "there is one norm"),
     Misconception("x subtracted", lambda x, f, ln: f(ln(x)) - x, "x is subtracted", "the residual connection adds"),
     Misconception("f subtracted", lambda x, f, ln: x - f(ln(x)), "f(ln(x)) is subtracted", "the residual connection adds"),
