@@ -37,9 +37,9 @@ NOTHING_TO_STACK = (
 KNOWN = (
     ("ValueError", "truth value of an", ARRAY_IN_IF),
     ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
+    ("TypeError", "converted to a scalar index", SECOND_IS_AXIS),
     ("TypeError", "can be converted to Python scalars", ARRAY_IN_MATH),
     ("TypeError", "can be converted to a scalar", ARRAY_IN_MATH),
-    ("TypeError", "converted to a scalar index", SECOND_IS_AXIS),
     ("TypeError", "object cannot be interpreted as an integer", SECOND_IS_AXIS),
     ("AxisError", "is out of bounds for array of dimension 0", SECOND_IS_AXIS),
     ("OverflowError", "math range error", MATH_TOO_LARGE),
