@@ -1,4 +1,4 @@
-"""The model card, from measurement: `python3 -m ffnlib.specimen.card`.
+"""The model card, from measurement: `python3 -m ffnlib.specimen.card [plain] [sparse]`.
 
 `measure_all` runs the shipped weights (about three minutes) and writes `weights/measured.json`; `render` makes
 CARD.md of that file, the training curves and the race, and nothing else.
@@ -7,12 +7,14 @@ CARD.md of that file, the training curves and the race, and nothing else.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from ffnlib.specimen import SHA256, load
 from ffnlib.specimen.files import WEIGHTS
 from ffnlib.specimen.knowledge import COUNTRY_RELATIONS, RELATIONS, facts
 
+MODELS = ("plain", "sparse")
 CARD = Path(__file__).parent / "CARD.md"
 EDITS = 70
 
@@ -29,12 +31,13 @@ def measure(name: str) -> dict:
     return {
         "bytes": (WEIGHTS / f"{name}.safetensors").stat().st_size,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "prose": m.activity(model, m.prose_rows(model)),
+        "prose": m.activity(model, m.prose_rows()),
+        "trained_prose": m.activity(model, m.prose_rows("prose")),
         "facts": m.activity(model, m.fact_rows()),
         "known": m.known(model, ("trained", "held_out", "new")),
         "known_among_objects": m.known(model, ("trained", "held_out", "new"), among_objects=True),
         "facts_known_in_all_wordings": len(known),
-        "zero_keys": [trial.zero_keys(model, layer) for layer in layers],
+        "zero_keys": trial.zero_keys(model),
         "edits": edits(model),
         "without_ffn": {
             "every layer": picture.facts_without_ffn(model, layers),
@@ -59,9 +62,10 @@ def edits(model) -> dict:
     return result
 
 
-def measure_all() -> None:
-    """Write `weights/measured.json`."""
-    measured = {name: measure(name) for name in SHA256}
+def measure_all(names: list[str]) -> None:
+    """Measure the models of `names` and write `weights/measured.json`; others keep what stands there."""
+    before = read("measured.json") if (WEIGHTS / "measured.json").exists() else {}
+    measured = {name: measure(name) if name in names else before[name] for name in MODELS if name in (*names, *before)}
     (WEIGHTS / "measured.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 
 
@@ -94,12 +98,29 @@ def outcome(measured: dict) -> str:
     rows = []
     for name, m in measured.items():
         rows.append([
-            f"`{name}`", f"{m['prose']['loss']:.3f}", percent(m["prose"]["active"]), percent(m["facts"]["active"]),
-            percent(m["prose"]["dead"]), percent(m["zero_keys"]),
+            f"`{name}`", f"{m['prose']['loss']:.3f}", f"{m['trained_prose']['loss']:.3f}",
+            percent(m["prose"]["active"]), percent(m["facts"]["active"]),
+            percent(m["prose"]["dead"]), percent([keys["edit"] for keys in m["zero_keys"]]),
+            percent([keys["prompt"] for keys in m["zero_keys"]]),
             f"{m['facts_known_in_all_wordings']} of {len(facts())}",
         ])  # fmt: skip
-    head = ["model", "prose loss, nats", "units active on prose, %, layers 0 / 1 / 2 / 3", "on facts, %"]
-    return table([*head, "never active on prose, %", "zero keys, %", "facts right in all twelve wordings"], rows)
+    head = [
+        "model",
+        "prose loss, nats",
+        "on trained prose",
+        "units active on prose, %, layers 0 / 1 / 2 / 3",
+        "on facts, %",
+    ]
+    return table(
+        [
+            *head,
+            "never active on prose, %",
+            "zero keys of edits, %",
+            "of single prompts, %",
+            "facts right in all twelve wordings",
+        ],
+        rows,
+    )
 
 
 def knowledge_table(measured: dict) -> str:
@@ -206,5 +227,5 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    measure_all()
+    measure_all(sys.argv[1:] or list(MODELS))
     CARD.write_text(render(), encoding="utf-8")

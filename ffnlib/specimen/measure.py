@@ -21,9 +21,9 @@ def hidden_names(model: Specimen) -> list[str]:
     return [f"{layer}.hidden" for layer in range(model.config.n_layers)]
 
 
-def prose_rows(model: Specimen) -> list[list[int]]:
-    """Validation sentences, each on a row of its own."""
-    return [load_tokenizer().prompt(text) for text in corpus.prose("prose_validation")]
+def prose_rows(part: str = "prose_validation", n: int = 800) -> list[list[int]]:
+    """The first `n` sentences of a part of the prose, each on a row of its own."""
+    return [load_tokenizer().prompt(text) for text in corpus.prose(part)[:n]]
 
 
 def fact_rows() -> list[list[int]]:
@@ -112,6 +112,6 @@ def statistics(model: Specimen) -> dict:
     """One point of the training curve."""
     model.eval()
     shares = known(model)
-    point = {"prose": activity(model, prose_rows(model)), "facts": activity(model, fact_rows()), "known": shares}
+    point = {"prose": activity(model, prose_rows()), "facts": activity(model, fact_rows()), "known": shares}
     model.train()
     return point

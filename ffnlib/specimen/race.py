@@ -1,8 +1,8 @@
 """The race: the specimen's recipe at a smaller size with ReLU, GELU, SiLU and SwiGLU at equal parameters.
 
-`python3 -m ffnlib.specimen.race` trains every kind with several seeds (about two minutes a run on one core) and
-writes what `weights/race.json` ships: one row per run, so that intervals can be computed. Runs found in the
-file are not repeated.
+`python3 -m ffnlib.specimen.race` trains every kind with several seeds (about a minute a run on one core) and writes
+what `weights/race.json` ships: one row per run, so that intervals can be computed. Runs found in the file are not
+repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from ffnlib.specimen.train import Recipe, Run, cache, train
 WIDTHS = {"relu": 256, "gelu": 256, "silu": 256, "swiglu": 171}  # SwiGLU has three matrices: 2/3 of the width
 THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
-STEPS = 2_500
+STEPS = 800
+SENTENCES = 400  # of prose for the losses with fewer coefficients; entry 0 of each grid is their baseline
 
 
 def contestant(activation: str) -> Config:
@@ -49,15 +50,15 @@ def largest(share: float) -> Callable:
 
 
 def loss_when(model: Specimen, change: Callable) -> float:
-    """Prose loss with every layer's coefficients replaced by `change` of them."""
+    """Prose loss, on the first `SENTENCES`, with every layer's coefficients replaced by `change` of them."""
     with intervene(model, dict.fromkeys(hidden_names(model), change)):
-        return activity(model, prose_rows(model))["loss"]
+        return activity(model, prose_rows(n=SENTENCES))["loss"]
 
 
 @torch.no_grad()
 def kept_shares(model: Specimen, thresholds: Sequence[float] = THRESHOLDS) -> list[list[float]]:
     """Per threshold and layer, the share of coefficients on prose whose size exceeds it."""
-    tokens, last = (torch.from_numpy(array) for array in padded(prose_rows(model)[:400]))
+    tokens, last = (torch.from_numpy(array) for array in padded(prose_rows(n=SENTENCES)))
     real = torch.arange(tokens.shape[1]) <= last[:, None]
     with intervene(model, dict.fromkeys(hidden_names(model))) as seen:
         model(tokens)
@@ -68,7 +69,7 @@ def kept_shares(model: Specimen, thresholds: Sequence[float] = THRESHOLDS) -> li
 def result(run: Run) -> dict:
     """Everything measured on a runner at the end."""
     model = run.model.eval()
-    on_prose = activity(model, prose_rows(model))
+    on_prose = activity(model, prose_rows())
     return {
         "activation": model.config.activation,
         "seed": run.recipe.seed,

@@ -6,12 +6,14 @@ import random
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import torch
 
 from ffnlib import editing
 from ffnlib.specimen import knowledge as corpus
+from ffnlib.specimen.batches import padded
 from ffnlib.specimen.knowledge import Fact
-from ffnlib.specimen.measure import answers
-from ffnlib.specimen.model import Specimen
+from ffnlib.specimen.measure import answers, hidden_names
+from ffnlib.specimen.model import Specimen, intervene
 from ffnlib.specimen.tokenizer import load_tokenizer
 
 FITTED = 3  # wordings an edit is fitted on, each alone and after a sentence
@@ -102,11 +104,27 @@ def trial(
     return rows
 
 
-def zero_keys(model: Specimen, layer: int) -> float:
-    """Share of fact prompts (first held-out wording) for which no unit of `layer` fires at the last token."""
-    prompts = [load_tokenizer().prompt(corpus.prompts(fact, "held_out")[0]) for fact in corpus.facts()]
-    keys = editing.keys_at_last_token(model, layer, prompts)
-    return float((np.linalg.norm(keys, axis=1) <= editing.NEAR_ZERO).mean())
+def zero_keys(model: Specimen) -> list[dict[str, float]]:
+    """Per layer, the share of facts without an active unit at the last token: of their edit's key, and of a single prompt.
+
+    An edit's key is the mean over the prompts it is fitted on, and zero when no unit fires on any of them.
+    """
+    prompts = [prompt for fact in corpus.facts() for prompt in fitted_prompts(fact)]
+    silent = np.concatenate(
+        [silent_layers(model, prompts[start : start + 600]) for start in range(0, len(prompts), 600)]
+    )
+    by_fact = silent.reshape(len(corpus.facts()), -1, model.config.n_layers)  # (facts, prompts of an edit, n_layers)
+    edits, single = by_fact.all(axis=1).mean(0), silent.mean(0)
+    return [{"edit": float(edit), "prompt": float(prompt)} for edit, prompt in zip(edits, single)]
+
+
+def silent_layers(model: Specimen, prompts: Sequence[Sequence[int]]) -> np.ndarray:
+    """Which layers have no active unit at the last token of each prompt, (prompts, n_layers)."""
+    tokens, last = padded(prompts)
+    with torch.no_grad(), intervene(model, dict.fromkeys(hidden_names(model))) as seen:
+        model(torch.from_numpy(tokens))
+    keys = np.stack([seen[name].numpy()[np.arange(len(last)), last] for name in hidden_names(model)], axis=1)
+    return np.linalg.norm(keys, axis=-1) <= editing.NEAR_ZERO
 
 
 def mean_scores(rows: Sequence[dict]) -> dict[str, float]:
