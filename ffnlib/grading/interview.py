@@ -24,7 +24,7 @@ from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdi
 from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
 from ffnlib.grading.worker.sandbox import is_confined
-from ffnlib.grading.workshop import CAN_FORK, CannotWork, Workshop
+from ffnlib.grading.workshop import CAN_FORK, CannotWork, Missing, Workshop
 
 STOPPED = "stopped"
 GRADED, NEEDS_HUMAN = "graded", "needs-human"
@@ -418,6 +418,10 @@ class Interview:
                 found.append(self.examine(exercise, len(self.exercises) - position))
             self.note_failures()
             return found
+        except Missing as error:
+            self.note(str(error))
+            self.asked = 0
+            return [Verdict(exercise.id, STOPPED, None, (("because", str(error)),)) for exercise in self.exercises]
         finally:
             self.close()
 

@@ -38,7 +38,7 @@ def write_everything(out: Path, rows: list[dict], times: dict[str, float], sandb
 def write(path: Path, text: str) -> None:
     """Write a file in one step: readers find the old one or the new one, never a half."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.part")  # the same name again, so that a killed run leaves none behind
     temporary.write_bytes(text.encode("utf-8", "replace"))
     os.replace(temporary, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import secrets
 import signal
@@ -24,6 +25,10 @@ CAN_FORK = sys.platform.startswith("linux")
 
 class CannotWork(RuntimeError):
     """The grader itself cannot run workers; no submission is to blame."""
+
+
+class Missing(RuntimeError):
+    """A submission needs a library that is not installed here."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,7 @@ class Server:
     def load(self, name: str) -> None:
         """Have a library loaded for all workers to come."""
         if name not in self.loaded:
-            if not self.ask(b"load " + name.encode())[0]:
-                raise CannotWork(f"a submission needs {name}, which is not installed where it is graded")
+            self.ask(b"load " + name.encode())
             self.loaded.add(name)
 
     def close(self) -> None:
@@ -172,9 +176,23 @@ class Workshop:
         self.turn = threading.Lock()
 
     def worker(self, libraries: tuple[str, ...] = ()):
-        """Return a fresh worker; torch has a server of its own, so that other workers stay small."""
+        """Return a fresh worker.
+
+        **Raises** Missing for a library that is not installed; CannotWork when no worker can be had
+        """
+        for name in libraries:
+            if importlib.util.find_spec(name.partition(".")[0]) is None:
+                raise Missing(f"it needs {name}, which is not installed where it is graded")
         if not self.can_fork:
             return Started(self.memory, self.seconds)
+        try:
+            return Forked(self._server(libraries))
+        except CannotWork:  # a server can be the victim of a machine without memory: one more is tried
+            self.close()
+            return Forked(self._server(libraries))
+
+    def _server(self, libraries: tuple[str, ...]) -> Server:
+        """Return the server for these libraries; torch has one of its own, so that other workers stay small."""
         heavy = "torch" in libraries
         with self.turn:
             if heavy not in self.servers:
@@ -182,7 +200,7 @@ class Workshop:
             server = self.servers[heavy]
             for name in libraries:
                 server.load(name)
-        return Forked(server)
+            return server
 
     def close(self) -> None:
         """End everything that was started."""

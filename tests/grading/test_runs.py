@@ -212,3 +212,31 @@ def test_checking_one_notebook_prints_every_verdict(kind, status, tmp_path, caps
 def test_checking_a_file_that_is_not_there_is_said(tmp_path, capsys):
     assert main(["check", str(tmp_path / "none.ipynb")]) == 3
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_library_that_is_missing_here_needs_a_human_and_aborts_nothing(hand_in, grade, monkeypatch):
+    from ffnlib.grading import workshop
+
+    find = workshop.importlib.util.find_spec
+    monkeypatch.setattr(workshop.importlib.util, "find_spec", lambda name: None if name == "torch" else find(name))
+    hand_in("ann.ipynb")
+    folder = hand_in("ben.ipynb", golden.KINDS["torch_answer"][1])
+    ann, ben = grade(folder)
+    assert (ann["score"], ann["status"]) == (4.0, "graded")
+    assert (ben["score"], ben["status"], ben["max_score"]) == (0.0, "needs-human", 4.0)
+    assert "it needs torch" in ben["notes"][0]
+
+
+def test_a_server_that_was_killed_is_replaced(hand_in, tmp_path):
+    from ffnlib.grading.workshop import Workshop
+
+    workshop = Workshop(256, 5.0)
+    try:
+        workshop.worker().end()
+        for server in workshop.servers.values():
+            if server.process is not None:
+                server.process.kill()
+                server.process.wait()
+        workshop.worker().end()
+    finally:
+        workshop.close()

@@ -40,7 +40,8 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
             return
         word, _, rest = message.partition(b" ")
         if word == b"load":
-            control.sendall(REPLY.pack(int(load(rest.decode())), 0, 0.0))
+            load(rest.decode())
+            control.sendall(REPLY.pack(0, 0, 0.0))
         elif word == b"fork":
             child = fork(control, descriptors[0], memory, seconds, rules)
             children.add(child)
@@ -50,20 +51,13 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
             control.sendall(REPLY.pack(*end(int(rest))))
 
 
-def load(name: str) -> bool:
-    """Import a library for all workers to come, without running an operation of it: threads do not survive a fork.
-
-    Return whether it is there.
-    """
-    try:
-        module = importlib.import_module(name)
-    except ImportError:
-        return False
+def load(name: str) -> None:
+    """Import a library for all workers to come, without running an operation of it: threads do not survive a fork."""
+    module = importlib.import_module(name)
     if name == "torch":
         module.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    return True
 
 
 def fork(control: socket.socket, descriptor: int, memory: int, seconds: float, rules) -> int:
