@@ -105,7 +105,7 @@ def trial(
 
 
 def zero_keys(model: Specimen) -> list[dict[str, float]]:
-    """Per layer, the share of facts without an active unit at the last token: of their edit's key, and of a single prompt.
+    """Per layer, how often no unit fires at the last token: share of the edits of all facts, and of single prompts.
 
     An edit's key is the mean over the prompts it is fitted on, and zero when no unit fires on any of them.
     """
