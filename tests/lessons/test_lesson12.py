@@ -303,7 +303,7 @@ WRONG_UPDATES = [
     (update(after=lambda W: W.T), "the result is transposed"),
     (update(after=lambda W: np.asmatrix(W)), "np.matrix"),
     (update(after=lambda W: (W,)), "tuple"),
-    (writes_into_W, "the answer writes into its input"),
+    (writes_into_W, "an array of whole numbers cannot take fractions"),
     (swapped, "the definition takes (C, W, k, v)"),
     (lambda W, C, k, v: refuse(k) or np.outer(v - W @ k, k) / (k @ k), "C is not used, and W is left out"),
     (lambda W, C, k, v: refuse(k) or W + np.outer(v - W @ k, solve(C, solve(C, k))) / (k @ solve(C, k)), "C is inverted twice above the fraction bar"),

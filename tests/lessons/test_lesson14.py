@@ -108,7 +108,7 @@ WRONG = [
     ("self_test_a", lambda d: 8 * d * d + 23 * d + 7, None),
     ("self_test_a", lambda d: d**3 + 100, None),
     ("self_test_a", lambda d: 12, "the same number comes back for every call"),
-    ("self_test_a", lambda d: (8 * d * d, 5 * d), "which is not read"),
+    ("self_test_a", lambda d: (8 * d * d, 5 * d), "and one value is asked for"),
     (
         "self_test_b",
         lambda d, T: (16 * T * d * d, 8 * T * T * d, 2 * d),
