@@ -145,21 +145,14 @@ def knowledge_table(measured: dict) -> str:
 def curve_table(name: str) -> str:
     rows = []
     for point in read(f"{name}_curve.json")["curve"]:
-        held = known_by_kind(point["known"], "held_out")
+        training = "" if point["train_loss"] is None else f"{point['train_loss']:.2f}"
         rows.append([
-            f"{point['step']:,}", f"{point['step'] * 1536 / 1e6:.2f}", f"{point['prose']['loss']:.3f}",
+            f"{point['step']:,}", f"{point['step'] * 1536 / 1e6:.2f}", training, f"{point['prose']['loss']:.3f}",
             percent(point["prose"]["active"]), percent(point["facts"]["active"]), percent(point["prose"]["dead"]),
-            percent(held),
+            percent(known_by_kind(point["known"], "held_out")),
         ])  # fmt: skip
-    head = [
-        "step",
-        "million tokens",
-        "prose loss",
-        "active on prose, %",
-        "active on facts, %",
-        "never active on prose, %",
-    ]
-    return table([*head, "held-out facts right, %: countries / people"], rows)
+    head = ["step", "million tokens", "training loss", "prose loss", "active on prose, %", "active on facts, %"]
+    return table([*head, "never active on prose, %", "held-out facts right, %: countries / people"], rows)
 
 
 def known_by_kind(shares: dict, kind: str) -> list[float]:
