@@ -363,6 +363,11 @@ class Interview:
         """Return the verdict on one exercise; `left` exercises, this one included, share the time that is left."""
         if self.session is None and not self.load():
             return Verdict(exercise.id, STOPPED, None, (("because", self.notes[-1]),))
+        try:
+            self.examiner.probes(exercise)
+        except Exception as error:
+            text = f"this is our mistake, the work is safe: no probes could be drawn ({type(error).__name__})"
+            return Verdict(exercise.id, BROKEN, None, (("because", text),))
         number = self.own_cell(exercise)
         if not number:
             if self.widen():
@@ -452,15 +457,27 @@ def with_failure(verdict: Verdict, evidence: Evidence) -> Verdict:
 
 
 def grade_submission(submission: Submission, examiner: Examiner, workshop: Workshop) -> dict:
-    """Return the row of the report for one submission, whatever happens."""
+    """Return the row of the report for one submission, whatever happens to it."""
+    try:
+        return graded_row(submission, examiner, workshop)
+    except CannotWork:
+        raise
+    except Exception as error:
+        why = f"the grader failed on it, which is our mistake ({type(error).__name__}: {error})"
+        return graded_row(replace(submission, problem=why), examiner, workshop)
+
+
+def graded_row(submission: Submission, examiner: Examiner, workshop: Workshop) -> dict:
+    """Return the row of the report for one submission."""
     row = {"student": submission.student, "lesson": submission.lesson, "file": submission.file}
     try:
         exercises = lessons.exercises(submission.lesson) if submission.lesson else ()
     except ImportError:
-        exercises, submission = (), Submission(**{**vars(submission), "problem": "its lesson is not installed"})
+        exercises, submission = (), replace(submission, problem="its lesson is not installed")
     if submission.problem or not exercises:
         notes = [*submission.notes, *([submission.problem] if submission.problem else [])]
-        return {**row, "status": NEEDS_HUMAN, "score": 0.0, "max_score": 0.0, "notes": notes, "exercises": []}
+        most = float(sum(exercise.points for exercise in exercises))
+        return {**row, "status": NEEDS_HUMAN, "score": 0.0, "max_score": most, "notes": notes, "exercises": []}
     interview = Interview(submission, exercises, examiner, workshop, list(submission.notes))
     verdicts = interview.verdicts()
     if not interview.asked:

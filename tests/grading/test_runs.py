@@ -240,3 +240,21 @@ def test_a_server_that_was_killed_is_replaced(hand_in, tmp_path):
         workshop.worker().end()
     finally:
         workshop.close()
+
+
+def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in, grade, monkeypatch):
+    from ffnlib.grading import interview
+
+    judged = interview.judge
+
+    def failing(exercise, probes, evidence):
+        return 1 / 0 if exercise.id == "relu" else judged(exercise, probes, evidence)
+
+    monkeypatch.setattr(interview, "judge", failing)
+    (row,) = grade(hand_in("ann.ipynb"))
+    assert (row["status"], row["score"]) == ("needs-human", 3.0)
+    assert row["exercises"][0]["status"] == "broken" and "our mistake" in row["exercises"][0]["message"]
+    monkeypatch.setattr(interview, "parts_of", lambda *_: 1 / 0)
+    (row,) = grade(hand_in("ann.ipynb"))
+    assert (row["status"], row["score"], row["max_score"]) == ("needs-human", 0.0, 4.0)
+    assert "our mistake" in row["notes"][0]
