@@ -190,7 +190,8 @@ def in_row_order(rows: np.ndarray, strengths: np.ndarray) -> np.ndarray:
     >>> in_row_order(np.array([2.0, 3.0, 3.0]), np.array([7.0, 5.0, 7.0, 5.0, 9.0])).tolist()
     [0.0, 1.0, 1.0]
     """
-    if rows.ndim != 1 or not all(0 <= row < len(strengths) for row in rows):
+    in_range = rows.ndim == 1 and bool(np.all((rows >= 0) & (rows < len(strengths))))
+    if not in_range or len(np.unique(strengths)) == len(strengths):
         return rows
     names: dict[int, float] = {}
     for row in rows:
@@ -273,6 +274,7 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         named = (
             _form_of_arguments(exercise, wrong)
             or known_errors.explained([trial.observation.raised for trial in wrong])
+            or _order_of_rows(exercise, wrong)
             or _shape(wrong)
             or _searched(exercise, answered)
         )
@@ -505,10 +507,19 @@ def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool 
             if not _same_complaint(reading, trial.reading):
                 return False
             continue
-        if difference(trial.reading.value, reading.value, _tolerance(exercise, trial.reading)):
+        left, right = _untied(exercise, trial.args, trial.reading.value, reading.value)
+        if difference(left, right, _tolerance(exercise, trial.reading)):
             return False
         told = told or trial.difference is not None
     return told or (same_error and bool(errors) and all(errors))
+
+
+def _untied(exercise: Exercise, args: tuple, left, right) -> tuple:
+    """Return two results without their order where rows are tied: two sorts may break a tie in different ways."""
+    ties = getattr(exercise.returns, "ties", None)
+    if ties is None or len(np.unique(ties(*args))) == len(ties(*args)):
+        return left, right
+    return tuple(np.sort(rows) if rows.ndim else rows for rows in (left, right))
 
 
 def _same_complaint(left: Reading, right: Reading) -> bool:
@@ -548,6 +559,19 @@ def _form_of_arguments(exercise: Exercise, wrong: list[Trial]):
     if first and first.types[0] == "RecursionError":
         return "endless recursion", "the answer calls itself without an end", "which case should stop it?"
     return None
+
+
+def _order_of_rows(exercise: Exercise, wrong: list[Trial]):
+    """Name a result that names the right rows in another order."""
+    if not isinstance(exercise.returns, Indices) or not all(_same_rows(trial) for trial in wrong):
+        return None
+    because = "the right rows are named in every call, in another order than the one asked for"
+    return "another order", because, "by what are the rows to be sorted, and in which direction?"
+
+
+def _same_rows(trial: Trial) -> bool:
+    got, expected = (reading.value if reading else None for reading in (trial.reading, trial.expected))
+    return got is not None and got.shape == expected.shape and np.array_equal(np.sort(got), np.sort(expected))
 
 
 def _shape(wrong: list[Trial]):

@@ -70,7 +70,7 @@ FLOAT32_INSIDE = Complaint(
 SHAPES = Complaint(
     "shapes in forward",
     "in forward, a layer receives another number of features than it was made for",
-    "the first layer turns d_model numbers into d_ff, the second turns d_ff into d_model: in which order are they called?",
+    "the first layer takes d_model numbers and gives d_ff, the second takes d_ff: in which order are they called?",
 )
 ERRORS = (
     ("before Module.__init__() call", NO_SUPER),

@@ -317,7 +317,9 @@ def differing(tree, changed) -> list[tuple[str, str]]:
 
 
 def _label(node) -> list:
-    """Return what a node says by itself, its parts left out: names, numbers, attributes."""
+    """Return what a node says by itself, its parts left out: names, numbers, attributes; never a function's name."""
+    if isinstance(node, ast.FunctionDef):
+        return []
     return [value for _, value in ast.iter_fields(node) if not isinstance(value, (ast.AST, list))]
 
 

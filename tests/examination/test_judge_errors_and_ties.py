@@ -127,3 +127,20 @@ def test_a_value_that_cannot_be_read_agrees_with_a_wrong_program_whose_value_can
     )
     verdict = verdict_on(lambda h, k: sorted(h.tolist(), reverse=True)[:k], exercise)
     assert verdict.misconception == "values", verdict.message
+
+
+def test_the_right_rows_in_another_order_are_named():
+    verdict = verdict_on(lambda h, k: np.argsort(-h, kind="stable")[:k][[1, 0, *range(2, k)]], TIES)
+    assert verdict.misconception == "another order", verdict.message
+
+
+def test_a_pair_of_slips_is_told_in_its_smallest_parts():
+    exercise = made_up(oracle=halves, misconceptions=())
+    verdict = verdict_on(lambda x: (x + 2) ** 2, exercise)
+    assert "def " not in verdict.message, verdict.message
+
+
+def halves(x):
+    """Return half of x, and 3 more."""
+    half = x / 2
+    return half + 3

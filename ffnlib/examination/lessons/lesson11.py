@@ -110,8 +110,9 @@ def top_triggers(H, unit, k):
 
 def trigger_probes(rng):
     """Draw activations with k = 1, some and all tokens, negative ones, ties, square, one token, integers, strides."""
-    fired = relu(rng.normal(size=(7, 4)))
-    fired[[2, 5], 1] = 2.5 + rng.random()
+    fired = rng.normal(size=(7, 4))
+    fired[:, 1] = relu(fired[:, 1] - 0.5)  # ties at zero, and between two tokens that fire
+    fired[[2, 5], 1], fired[4, 1] = 4.5 + rng.random(), 4.0
     return (
         call(rng.normal(size=(6, 4)), 2, 3),
         call(rng.normal(size=(5, 5)), 1, 2),
@@ -119,10 +120,11 @@ def trigger_probes(rng):
         call(-np.abs(rng.normal(size=(5, 3))) - 0.1, 2, 4),
         call(fired, 1, 3),
         call(rng.normal(size=(1, 3)), 1, 1),
-        call(rng.permutation(np.arange(-12, 12)).reshape(8, 3), 1, 3),
+        call(rng.integers(-1000, 1000, size=(8, 3)), 1, 3),
         call(rng.normal(size=(14, 8))[::2, ::2], 3, 4),
         call(rng.normal(size=(4, 7)), 3, 1),
         call(rng.normal(size=(8, 8)), 5, 4),
+        call(rng.normal(size=(300, 2)), 0, 250),  # so long that a partition is not a sort
     )
 
 
@@ -154,6 +156,8 @@ TOP_TRIGGERS = Exercise(
         Misconception("turned before the sort", lambda H, unit, k: np.argsort(H[::-1, unit], kind="stable")[:k], "the column is turned round before it is sorted", "sort first, then turn the order"),
         Misconception("all tokens", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable"), "all tokens are returned", "the first k are asked for"),
         Misconception("strongest only", lambda H, unit, k: np.argmax(H[:, unit]).reshape(1), "only the strongest token is returned", "k tokens are asked for"),
+        Misconception("strongest only, as a number", lambda H, unit, k: np.argmax(H[:, unit]), "only the strongest token is returned, as a single number", "k tokens are asked for"),
+        Misconception("first k cut off", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[k:], "the first k of the ascending order are cut off instead of the last k kept", "[-k:] keeps the last k; then turn the order round"),
         Misconception("first tokens", lambda H, unit, k: np.arange(k), "the first k tokens are returned", "rank them by H[:, unit]"),
         Misconception("ranks", lambda H, unit, k: np.argsort(np.argsort(-H[:, unit], kind="stable"), kind="stable")[:k], "the ranks of the first k tokens are returned", "argsort once gives the tokens in order; twice gives ranks"),
         Misconception("rising ranks", lambda H, unit, k: np.argsort(np.argsort(H[:, unit], kind="stable"), kind="stable")[:k], "the ranks of the first k tokens are returned, smallest first", "argsort once gives the tokens in order"),
@@ -247,6 +251,8 @@ VALUE_DISTRIBUTION = Exercise(
         Misconception("best word", lambda v, E: np.argmax(E @ v) * 1.0, "the index of the best word is returned", "the whole distribution is asked for"),
         Misconception("largest probability", lambda v, E: np.max(softmax(E @ v)), "only the largest probability is returned", "the whole distribution is asked for"),
         Misconception("sorted", lambda v, E: np.sort(softmax(E @ v))[::-1], "the probabilities are sorted", "entry i belongs to word i"),
+        Misconception("reversed", lambda v, E: softmax(E @ v)[::-1], "the probabilities are in reverse order", "entry i belongs to word i"),
+        Misconception("ranking", lambda v, E: np.argsort(-(E @ v), kind="stable") * 1.0, "the words are ranked, and their numbers returned", "the probability of every word is asked for"),
         Misconception("distances", lambda v, E: softmax(-np.sum((E - v) ** 2, axis=1)), "words near v score high: squared distances stand in the place of products", "the score of a word is its row of E times v"),
         Misconception("per feature", lambda v, E: np.sum(softmax(E * v), axis=1), "the softmax runs over the features before they are summed", "sum first: E @ v, then softmax over the words"),
         Misconception("over the words, per feature", lambda v, E: softmax((E * v).T).T, "the products are not summed over the features", "E @ v multiplies and sums"),
