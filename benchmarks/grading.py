@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ffnlib.examination import lessons  # noqa: E402
-from ffnlib.grading.interview import answer_name  # noqa: E402
+from ffnlib.grading.session import answer_name  # noqa: E402
 
 TARGETS = {30: 30, 300: 50}
 SCRATCH = "print(np.arange(6).reshape(2, 3) @ np.ones((3, 2)))"

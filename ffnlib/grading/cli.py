@@ -12,7 +12,8 @@ from pathlib import Path
 from ffnlib.examination import lessons
 from ffnlib.grading import pool, report
 from ffnlib.grading.collect import Handed, collect
-from ffnlib.grading.interview import Settings, grade_batch
+from ffnlib.grading.examiner import Settings
+from ffnlib.grading.interview import grade_batch, workshop_of
 from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
 from ffnlib.grading.submission import Submission, read_submission
 from ffnlib.grading.worker import sandbox
@@ -85,7 +86,7 @@ def grade_folder(
                 journal.add(submission, row)
                 progress.show()
     finally:
-        settings.workshop().close()
+        workshop_of(settings).close()
     rows = [journal.row(each) for each in found]
     report.write_everything(out, rows, {each.file: each.time for each in found}, ", ".join(layers))
     progress.finish(rows, out)
@@ -111,7 +112,7 @@ def layers_here(settings: Settings) -> tuple[str, ...]:
 
     **Raises** CannotWork when there are too few and the submissions are not said to be trusted
     """
-    worker = settings.workshop().worker()
+    worker = workshop_of(settings).worker()
     try:
         layers = tuple(worker.line.get(time.monotonic() + 60)[1])
     except Exception as error:
@@ -210,7 +211,7 @@ def check_notebook(args) -> int:
         print(f"checking failed: {error}", file=sys.stderr)
         return FAILED
     finally:
-        settings.workshop().close()
+        workshop_of(settings).close()
     for result in row["exercises"]:
         print(f"{result['id']} - {result['status'].replace('-', ' ')}")
         for line in result["message"].splitlines():

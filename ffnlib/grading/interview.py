@@ -7,134 +7,27 @@ results of calls and for nothing else.
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
-import threading
 import time
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from ffnlib.examination import evidence as gathering
 from ffnlib.examination import lessons
-from ffnlib.examination.evidence import Evidence, Handle, asking
-from ffnlib.examination.exercise import Exercise, Remote
-from ffnlib.examination.judge import draw, judge, separating
-from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
-from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
+from ffnlib.examination.evidence import Evidence
+from ffnlib.examination.exercise import Exercise
+from ffnlib.examination.verdict import BROKEN, PASSED, UNTOUCHED, Verdict
+from ffnlib.grading.examiner import Examiner, Settings, with_failure
+from ffnlib.grading.line import Ended, Malformed, TooLate
+from ffnlib.grading.session import Part, Session, Stopped, answer_name, ask, end_in_words, libraries_for, open_session
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
 from ffnlib.grading.worker.sandbox import is_confined
-from ffnlib.grading.workshop import CAN_FORK, CannotWork, Missing, Workshop
+from ffnlib.grading.workshop import CannotWork, Missing, Workshop
 
 STOPPED = "stopped"
 GRADED, NEEDS_HUMAN = "graded", "needs-human"
 MOST_REPLAYS = 3  # without a cell that hangs or dies
-LARGEST_GIFT = 20_000  # numbers an answer may send to a function of the judge's
-TORCH = re.compile(r"\btorch\b")
-SEEDS = 40  # tried until the probes separate
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a run is graded: its secret seed, its limits, and whether inputs and expected values may be shown."""
-
-    seed: int
-    timeout: float = 30.0
-    memory: int = 1024
-    trusted: bool = False
-    graded: bool = True
-    can_fork: bool = CAN_FORK
-
-    def workshop(self) -> Workshop:
-        """Return this process's workshop for these limits."""
-        return workshop_for(self.memory, self.timeout, self.can_fork)
-
-
-@dataclass
-class Session:
-    """A worker whose cells have run: which of them bound which names, and how cells failed."""
-
-    worker: object
-    layers: tuple[str, ...] = ()
-    bound: dict[str, list[int]] = field(default_factory=dict)
-    failed: dict[int, gathering.Raised] = field(default_factory=dict)
-    outdated: tuple = ()  # (name, cell) of answers that use names which later cells give another meaning
-
-
-class Stopped(Exception):
-    """A worker was ended: `words` say why, `cell` which cell was running, 0 for none."""
-
-    def __init__(self, words: str, cell: int = 0):
-        super().__init__(words)
-        self.words, self.cell = words, cell
-
-
-# ---------------------------------------------------------------- probes
-
-
-class Examiner:
-    """The probes of one run, drawn once, and the verdicts given so far: the same evidence, the same verdict."""
-
-    def __init__(self, settings: Settings):
-        self.settings = settings
-        self.turn = threading.RLock()  # the judge silences warnings, which Python does for all threads at once
-        self.drawn: dict[str, tuple] = {}
-        self.given: dict[tuple, Verdict] = {}
-
-    def probes(self, exercise: Exercise) -> tuple:
-        """Return the secret probes of an exercise, redrawn until they tell all its programs apart."""
-        with self.turn:
-            if exercise.id not in self.drawn:
-                self.drawn[exercise.id] = self._draw(exercise)
-            return self.drawn[exercise.id]
-
-    def _draw(self, exercise: Exercise) -> tuple:
-        if not self.settings.graded:
-            return draw(exercise, exercise.seed)
-        word = f"{self.settings.seed}:{exercise.id}".encode()
-        seed = int.from_bytes(hashlib.sha256(word).digest()[:8], "big")
-        return separating(exercise, range(seed, seed + SEEDS))
-
-    def verdict(self, exercise: Exercise, evidence: Evidence) -> Verdict:
-        """Return the verdict on evidence, whatever the evidence is."""
-        with self.turn:
-            key = (exercise.id, hashlib.sha256(gathering.to_bytes(evidence)).digest())
-            if key not in self.given:
-                self.given[key] = self._judged(exercise, evidence)
-            return self.given[key]
-
-    def _judged(self, exercise: Exercise, evidence: Evidence) -> Verdict:
-        try:
-            verdict = judge(exercise, self.probes(exercise), evidence)
-        except Exception as error:
-            text = f"this is our mistake, the work is safe ({type(error).__name__}); a human has to look at it"
-            return Verdict(exercise.id, BROKEN, None, (("because", text),))
-        return without_inputs(verdict) if self.settings.graded else verdict
-
-
-def without_inputs(verdict: Verdict) -> Verdict:
-    """Return a verdict for feedback: no input, no expected value, and no warning, whose text an answer chooses."""
-    lines = verdict.without_values().lines
-    return replace(verdict, lines=tuple(line for line in lines if not line[1].startswith("on the way:")))
 
 
 # ---------------------------------------------------------------- which cells
-
-
-def answer_name(exercise: Exercise) -> str:
-    """Return the name an answer has in a notebook: the exercise's id, or the class it asks for."""
-    return exercise.call_text().split("(")[0].strip()
-
-
-@dataclass(frozen=True)
-class Part:
-    """A cell to run: `exercise` when it is that exercise's own answer cell, `changed` when the learner wrote in it."""
-
-    number: int
-    source: str
-    exercise: str = ""
-    changed: bool = True
-    needed: bool = True
 
 
 def parts_of(submission: Submission, exercises: tuple[Exercise, ...]) -> list[Part]:
@@ -156,124 +49,6 @@ def holds_code(cell: Cell, exercises: tuple[Exercise, ...]) -> bool:
     """Return whether a cell that is no code cell defines an answer: its type was changed by a slip of the hand."""
     names = "|".join(re.escape(answer_name(exercise)) for exercise in exercises)
     return bool(re.match(rf"(?:[^\n`]*\n)*?(?:def|class)[ \t]+(?:{names})\b", cell.source[:2000]))
-
-
-# ---------------------------------------------------------------- the worker
-
-
-def libraries_for(parts: list[Part]) -> tuple[str, ...]:
-    """Return the libraries that these cells need beside NumPy."""
-    torch = any(TORCH.search(part.source) for part in parts)
-    commands = any(COMMAND.search(part.source) for part in parts)
-    return ("torch",) * torch + ("IPython.core.inputtransformer2",) * commands
-
-
-def open_session(worker, parts: list[Part], names, deadline: float, cell_seconds: float) -> Session:
-    """Have a worker run these cells, and return it with what became of them.
-
-    **Raises** Stopped when a cell does not end, or ends the worker
-    """
-    session = Session(worker)
-    line, running = session.worker.line, 0
-    try:
-        session.layers = tuple(line.get(deadline)[1])
-        line.put((tuple((part.number, part.source) for part in parts), tuple(names)), deadline)
-        for part in parts:
-            running = part.number
-            word, number, raised, bound = line.get(min(deadline, time.monotonic() + cell_seconds))
-            if word != "ran" or number != part.number or not set(bound) <= set(names):
-                raise Malformed("a message out of turn")
-            if raised is not None:
-                session.failed[number] = accepted_exception(raised)
-            for name in bound:
-                session.bound.setdefault(name, []).append(number)
-        running = 0
-        word, session.outdated = line.get(deadline)
-        if word != "loaded" or type(session.outdated) is not tuple:
-            raise Malformed("a message out of turn")
-    except (TooLate, Ended, Malformed, TypeError, ValueError, IndexError) as error:
-        raise Stopped(end_in_words(session, error, f"{cell_seconds:g} s"), running) from None
-    return session
-
-
-def end_in_words(session: Session, error: Exception, words_of_time: str) -> str:
-    """End a session's worker and say why."""
-    end = session.worker.end()
-    if isinstance(error, TooLate):
-        return f"it did not end in {words_of_time}"
-    if isinstance(error, Ended):
-        return end.in_words()
-    return "it sent what no honest cell sends"
-
-
-def ask(session: Session, examiner: Examiner, exercise: Exercise, number: int, deadline: float) -> Evidence:
-    """Put an exercise's questions to the answer that one cell bound, and return the evidence.
-
-    **Raises** TooLate, Ended or Malformed
-    """
-    name, line = answer_name(exercise), session.worker.line
-    line.allow_conversation()
-    conversation = asking(examiner.probes(exercise), exercise.wanted, exercise.library)
-    question = next(conversation)
-    while True:
-        asked, functions = with_handles(question)
-        line.put((name, number, asked), deadline)
-        reply = accepted(question.action, reply_to(line, functions, deadline))
-        try:
-            question = conversation.send(reply)
-        except StopIteration as finished:
-            return finished.value
-
-
-def with_handles(question):
-    """Return the question as it travels, and the functions that stay here."""
-    functions, args = [], []
-    for arg in question.args:
-        if type(arg) is Remote:
-            args.append(Handle(len(functions), arg.calls))
-            functions.append([arg.function, arg.calls])
-        else:
-            args.append(arg)
-    travelling = gathering.Question(
-        question.action, question.name, tuple(args), question.again, question.weights, question.inputs
-    )
-    return travelling, functions
-
-
-def reply_to(line, functions: list, deadline: float):
-    """Return the worker's reply; on the way, serve the functions that its answer was given."""
-    while True:
-        message = line.get(deadline)
-        if type(message) is not tuple or len(message) < 2:
-            raise Malformed("no reply")
-        if message[0] == "reply":
-            return message[1]
-        if message[0] != "given" or len(message) != 3:
-            raise Malformed("no reply")
-        line.put(serve(functions, *message[1:]), deadline)
-
-
-def serve(functions: list, number, args) -> tuple:
-    """Call a function of the judge's with what an answer sent; return its value, or how it failed."""
-    if type(number) is not int or not 0 <= number < len(functions) or type(args) is not tuple:
-        raise Malformed("a call of no function")
-    functions[number][1] -= 1
-    if functions[number][1] < 0 or sum(size_of(arg) for arg in args) > LARGEST_GIFT:
-        raise Malformed("more calls, or larger ones, than any answer needs")
-    try:
-        with np.errstate(all="ignore"):
-            value = functions[number][0](*args)
-            gathering.to_bytes(value)
-        return "gave", value
-    except Exception as error:
-        return "raised", (type(error).__name__, str(error)[: gathering.LARGEST_TEXT])
-
-
-def size_of(value) -> int:
-    """Return how many numbers plain data holds."""
-    if type(value) is np.ndarray:
-        return value.size + value.ndim
-    return sum(size_of(item) for item in value) + 1 if type(value) in (tuple, list) else 1
 
 
 # ---------------------------------------------------------------- one submission
@@ -445,15 +220,7 @@ def misses_a_name(evidence: Evidence) -> bool:
     return any(seen.raised is not None and seen.raised.types[0] == "NameError" for seen in evidence.observations)
 
 
-def with_failure(verdict: Verdict, evidence: Evidence) -> Verdict:
-    """Add to a verdict where an answer raised: the type and the line, never the text, which may hold inputs."""
-    raised = next((seen.raised for seen in evidence.observations if seen.raised is not None), None)
-    if verdict.status != NOT_YET or raised is None:
-        return verdict
-    name = raised.types[0] if re.fullmatch(r"[A-Z][A-Za-z]{2,40}", raised.types[0]) else "an exception"
-    place = re.fullmatch(r"<cell (\d{1,5})>", raised.source)
-    where = f" in cell {place[1]}, line {raised.line}" if place else ""
-    return Verdict(verdict.exercise, NOT_YET, verdict.misconception, (("raised", name + where), *verdict.lines), ())
+# ---------------------------------------------------------------- rows
 
 
 def grade_submission(submission: Submission, examiner: Examiner, workshop: Workshop) -> dict:
@@ -510,7 +277,12 @@ examiner_for = functools.lru_cache(maxsize=4)(Examiner)  # a run's, shared by th
 workshop_for = functools.lru_cache(maxsize=4)(Workshop)
 
 
+def workshop_of(settings: Settings) -> Workshop:
+    """Return this process's workshop for the limits of a run."""
+    return workshop_for(settings.memory, settings.timeout, settings.can_fork)
+
+
 def grade_batch(submissions: list[Submission], settings: Settings) -> list[dict]:
     """Grade some submissions where this is called: in a thread, in another process, or on another machine."""
-    examiner, workshop = examiner_for(settings), settings.workshop()
+    examiner, workshop = examiner_for(settings), workshop_of(settings)
     return [grade_submission(submission, examiner, workshop) for submission in submissions]

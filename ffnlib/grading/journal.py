@@ -8,7 +8,7 @@ import os
 import secrets
 from pathlib import Path
 
-from ffnlib.grading.interview import Settings
+from ffnlib.grading.examiner import Settings
 from ffnlib.grading.submission import Submission
 
 NAME = "journal.jsonl"

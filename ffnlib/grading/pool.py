@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 
-from ffnlib.grading.interview import Settings, grade_batch
+from ffnlib.grading.examiner import Settings
+from ffnlib.grading.interview import grade_batch
 from ffnlib.grading.submission import Submission
 
 AHEAD = 4  # batches that wait for each worker of the executor

@@ -459,7 +459,7 @@ for path in ("/etc/passwd", "/etc/shadow", "/proc/self/environ", f"/proc/{os.get
     except OSError:
         pass
 root = os.path.dirname(os.path.dirname(layer.__file__))
-for path in ("ffnlib/examination/lessons/lesson01.py", "ffnlib/grading/interview.py", "solutions/01_formula.ipynb"):
+for path in ("ffnlib/examination/lessons/lesson01.py", "ffnlib/grading/examiner.py", "solutions/01_formula.ipynb"):
     try:
         seen.append(open(os.path.join(root, path), "rb").read(100))
     except OSError:

@@ -12,7 +12,9 @@ from ffnlib.examination.evidence import gather
 from ffnlib.examination.exercise import Remote
 from ffnlib.examination.judge import draw
 from ffnlib.grading.collect import Handed
-from ffnlib.grading.interview import Examiner, Interview, Settings, answer_name, ask, open_session, parts_of
+from ffnlib.grading.examiner import Examiner, Settings
+from ffnlib.grading.interview import Interview, parts_of
+from ffnlib.grading.session import answer_name, ask, open_session
 from ffnlib.grading.submission import read_submission
 from ffnlib.grading.workshop import Workshop
 from ffnlib.learner import check

@@ -6,7 +6,8 @@ import pytest
 
 from ffnlib.examination import lessons
 from ffnlib.grading.collect import Handed
-from ffnlib.grading.interview import Settings, grade_batch, parts_of
+from ffnlib.grading.examiner import Settings
+from ffnlib.grading.interview import grade_batch, parts_of, workshop_of
 from ffnlib.grading.submission import read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +23,7 @@ def by_name(path):
 def row_of():
     settings = Settings(2_024, timeout=60.0)
     yield lambda path: grade_batch([read_submission(Handed("ann", "x.ipynb", path.read_bytes(), 0.0))], settings)[0]
-    settings.workshop().close()
+    workshop_of(settings).close()
 
 
 @pytest.mark.parametrize("path", SOLVED, ids=by_name)

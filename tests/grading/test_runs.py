@@ -243,14 +243,14 @@ def test_a_server_that_was_killed_is_replaced(hand_in, tmp_path):
 
 
 def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in, grade, monkeypatch):
-    from ffnlib.grading import interview
+    from ffnlib.grading import examiner, interview
 
-    judged = interview.judge
+    judged = examiner.judge
 
     def failing(exercise, probes, evidence):
         return 1 / 0 if exercise.id == "relu" else judged(exercise, probes, evidence)
 
-    monkeypatch.setattr(interview, "judge", failing)
+    monkeypatch.setattr(examiner, "judge", failing)
     (row,) = grade(hand_in("ann.ipynb"))
     assert (row["status"], row["score"]) == ("needs-human", 3.0)
     assert row["exercises"][0]["status"] == "broken" and "our mistake" in row["exercises"][0]["message"]

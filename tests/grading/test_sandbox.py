@@ -7,7 +7,7 @@ import pytest
 
 from ffnlib.grading import cli
 from ffnlib.grading.cli import grade_folder
-from ffnlib.grading.interview import Settings
+from ffnlib.grading.examiner import Settings
 from ffnlib.grading.worker import sandbox
 from ffnlib.grading.workshop import CannotWork, Workshop
 from tests.grading import build_submissions as golden

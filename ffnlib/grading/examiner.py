@@ -1,0 +1,86 @@
+"""What a run holds: its settings, its secret probes, and the verdicts it has given."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from dataclasses import dataclass, replace
+
+from ffnlib.examination import evidence as gathering
+from ffnlib.examination.evidence import Evidence
+from ffnlib.examination.exercise import Exercise
+from ffnlib.examination.judge import draw, judge, separating
+from ffnlib.examination.verdict import BROKEN, NOT_YET, Verdict
+from ffnlib.grading.workshop import CAN_FORK
+
+SEEDS = 40  # tried until the probes separate
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is graded: its secret seed, its limits, and whether inputs and expected values may be shown."""
+
+    seed: int
+    timeout: float = 30.0
+    memory: int = 1024
+    trusted: bool = False
+    graded: bool = True
+    can_fork: bool = CAN_FORK
+
+
+class Examiner:
+    """The probes of one run, drawn once, and the verdicts given so far: the same evidence, the same verdict."""
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self.turn = threading.RLock()  # the judge silences warnings, which Python does for all threads at once
+        self.drawn: dict[str, tuple] = {}
+        self.given: dict[tuple, Verdict] = {}
+
+    def probes(self, exercise: Exercise) -> tuple:
+        """Return the secret probes of an exercise, redrawn until they tell all its programs apart."""
+        with self.turn:
+            if exercise.id not in self.drawn:
+                self.drawn[exercise.id] = self._draw(exercise)
+            return self.drawn[exercise.id]
+
+    def _draw(self, exercise: Exercise) -> tuple:
+        if not self.settings.graded:
+            return draw(exercise, exercise.seed)
+        word = f"{self.settings.seed}:{exercise.id}".encode()
+        seed = int.from_bytes(hashlib.sha256(word).digest()[:8], "big")
+        return separating(exercise, range(seed, seed + SEEDS))
+
+    def verdict(self, exercise: Exercise, evidence: Evidence) -> Verdict:
+        """Return the verdict on evidence, whatever the evidence is."""
+        with self.turn:
+            key = (exercise.id, hashlib.sha256(gathering.to_bytes(evidence)).digest())
+            if key not in self.given:
+                self.given[key] = self._judged(exercise, evidence)
+            return self.given[key]
+
+    def _judged(self, exercise: Exercise, evidence: Evidence) -> Verdict:
+        try:
+            verdict = judge(exercise, self.probes(exercise), evidence)
+        except Exception as error:
+            text = f"this is our mistake, the work is safe ({type(error).__name__}); a human has to look at it"
+            return Verdict(exercise.id, BROKEN, None, (("because", text),))
+        return without_inputs(verdict) if self.settings.graded else verdict
+
+
+def without_inputs(verdict: Verdict) -> Verdict:
+    """Return a verdict for feedback: no input, no expected value, and no warning, whose text an answer chooses."""
+    lines = verdict.without_values().lines
+    return replace(verdict, lines=tuple(line for line in lines if not line[1].startswith("on the way:")))
+
+
+def with_failure(verdict: Verdict, evidence: Evidence) -> Verdict:
+    """Add to a verdict where an answer raised: the type and the line, never the text, which may hold inputs."""
+    raised = next((seen.raised for seen in evidence.observations if seen.raised is not None), None)
+    if verdict.status != NOT_YET or raised is None:
+        return verdict
+    name = raised.types[0] if re.fullmatch(r"[A-Z][A-Za-z]{2,40}", raised.types[0]) else "an exception"
+    place = re.fullmatch(r"<cell (\d{1,5})>", raised.source)
+    where = f" in cell {place[1]}, line {raised.line}" if place else ""
+    return Verdict(verdict.exercise, NOT_YET, verdict.misconception, (("raised", name + where), *verdict.lines), ())
