@@ -138,7 +138,7 @@ def test_the_norms_of_the_course_are_those_of_pytorch():
 # ---------------------------------------------------------------- norms: wrong ones
 
 WRONG_NORMS = (
-    (lambda x, gamma, beta, eps: (x - x.mean()) / (x.std() + eps) * gamma + beta, None),
+    (lambda x, gamma, beta, eps: (x - x.mean()) / (x.std() + eps) * gamma + beta, "over everything, eps outside the root"),
     (lambda x, gamma, beta, eps: gamma * (x - x.mean(-1, keepdims=True)) / (x.std(-1, ddof=1, keepdims=True) + eps) + beta, "sample deviation plus eps"),
     (lambda x, gamma, beta, eps: norm_in_torch(x, gamma, beta, 1e-5), "eps fixed at 1e-5"),
     (lambda x, gamma, beta, eps: gamma * (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True) + beta, "no eps"),

@@ -41,7 +41,8 @@ def _memory(rng, x, d_ff: int):
     return call(x, rng.normal(size=(d_model, d_ff)), rng.normal(size=d_ff) + 0.4, rng.normal(size=(d_ff, d_model)))
 
 
-def _coefficient(x, W1, b1):
+def coefficients(x, W1, b1):
+    """Return how strongly every unit fires."""
     return relu(x @ W1 + b1)
 
 
@@ -52,43 +53,44 @@ KV_CONTRIBUTIONS = Exercise(
     returns=Array(),
     library="ffnlib.memory.kv_contributions",
     misconceptions=(
-        Misconception("summed", lambda x, W1, b1, W2: _coefficient(x, W1, b1) @ W2, "the contributions are summed: that is the layer's output", "one row for each hidden unit is asked for, before the sum"),
+        Misconception("summed", lambda x, W1, b1, W2: coefficients(x, W1, b1) @ W2, "the contributions are summed: that is the layer's output", "one row for each hidden unit is asked for, before the sum"),
         Misconception("no ReLU", lambda x, W1, b1, W2: (x @ W1 + b1)[:, None] * W2, "the ReLU is left out, so silent units contribute as well", "the coefficient is relu(x W1 + b1)"),
         Misconception("ReLU on the contributions", lambda x, W1, b1, W2: relu((x @ W1 + b1)[:, None] * W2), "ReLU is applied to the products instead of to the coefficients", "cut the coefficient, not the contribution: a value may be negative"),
-        Misconception("two ReLUs", lambda x, W1, b1, W2: relu(_coefficient(x, W1, b1)[:, None] * W2), "a second ReLU is applied to the contributions", "a value may be negative"),
+        Misconception("two ReLUs", lambda x, W1, b1, W2: relu(coefficients(x, W1, b1)[:, None] * W2), "a second ReLU is applied to the contributions", "a value may be negative"),
         Misconception("ReLU before b1", lambda x, W1, b1, W2: (relu(x @ W1) + b1)[:, None] * W2, "ReLU is applied before b1 is added", "add b1 first, then cut"),
         Misconception("no b1", lambda x, W1, b1, W2: relu(x @ W1)[:, None] * W2, "b1 is left out", "the coefficient is relu(x W1 + b1)"),
         Misconception("b1 subtracted", lambda x, W1, b1, W2: relu(x @ W1 - b1)[:, None] * W2, "b1 is subtracted", "check the sign before b1"),
         Misconception("b1 twice", lambda x, W1, b1, W2: relu(x @ W1 + 2 * b1)[:, None] * W2, "b1 is added twice", "count how often b1 is added"),
-        Misconception("b1 in every row", lambda x, W1, b1, W2: _coefficient(x, W1, b1)[:, None] * W2 + b1[:, None], "b1 is added to the contributions as well", "b1 belongs to the coefficient"),
-        Misconception("transposed", lambda x, W1, b1, W2: (_coefficient(x, W1, b1)[:, None] * W2).T, "rows and columns of the result are exchanged", "row i belongs to hidden unit i: shape (d_ff, d_model)"),
-        Misconception("coefficients along the columns", lambda x, W1, b1, W2: _coefficient(x, W1, b1) * W2, "the coefficients run along the columns of W2 instead of its rows", "[:, None] turns the coefficients into a column"),
-        Misconception("columns of W2", lambda x, W1, b1, W2: _coefficient(x, W1, b1)[:, None] * W2.T, "the columns of W2 are used as values", "in the row convention the value of unit i is row i of W2"),
+        Misconception("b1 in every row", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W2 + b1[:, None], "b1 is added to the contributions as well", "b1 belongs to the coefficient"),
+        Misconception("transposed", lambda x, W1, b1, W2: (coefficients(x, W1, b1)[:, None] * W2).T, "rows and columns of the result are exchanged", "row i belongs to hidden unit i: shape (d_ff, d_model)"),
+        Misconception("coefficients along the columns", lambda x, W1, b1, W2: coefficients(x, W1, b1) * W2, "the coefficients run along the columns of W2 instead of its rows", "[:, None] turns the coefficients into a column"),
+        Misconception("columns of W2", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W2.T, "the columns of W2 are used as values", "in the row convention the value of unit i is row i of W2"),
+        Misconception("one row a feature", lambda x, W1, b1, W2: np.array([coefficients(x, W1, b1)[i] * W2[:, i] for i in range(W2.shape[1])]), "there is one row for each feature: column i of W2 times coefficient i", "one row for each hidden unit: row i of W2 times coefficient i"),
         Misconception("W1 in the column convention", lambda x, W1, b1, W2: relu(W1 @ x + b1)[:, None] * W2, "the rows of W1 are used as keys", "in the row convention the key of unit i is column i of W1: x @ W1"),
-        Misconception("keys for values", lambda x, W1, b1, W2: _coefficient(x, W1, b1)[:, None] * W1.T, "the keys are weighted instead of the values", "the values are the rows of W2"),
+        Misconception("keys for values", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W1.T, "the keys are weighted instead of the values", "the values are the rows of W2"),
         Misconception("keys and values exchanged", lambda x, W1, b1, W2: relu(x @ W2.T + b1)[:, None] * W1.T, "keys and values have changed places", "W1 holds the keys, W2 the values"),
         Misconception("without coefficients", lambda x, W1, b1, W2: W2 * 1.0, "the values come back without their coefficients", "how strongly does each unit fire?"),
         Misconception("firing or not", lambda x, W1, b1, W2: (x @ W1 + b1 > 0)[:, None] * W2, "each value is taken fully or not at all", "a unit that fires contributes in proportion to its coefficient"),
-        Misconception("coefficients only", lambda x, W1, b1, W2: _coefficient(x, W1, b1), "the coefficients are returned without the values", "multiply row i of W2 by coefficient i"),
-        Misconception("firing units only", lambda x, W1, b1, W2: (_coefficient(x, W1, b1)[:, None] * W2)[x @ W1 + b1 > 0], "the rows of the silent units are left out", "a silent unit has a row of zeros"),
+        Misconception("coefficients only", lambda x, W1, b1, W2: coefficients(x, W1, b1), "the coefficients are returned without the values", "multiply row i of W2 by coefficient i"),
+        Misconception("firing units only", lambda x, W1, b1, W2: (coefficients(x, W1, b1)[:, None] * W2)[x @ W1 + b1 > 0], "the rows of the silent units are left out", "a silent unit has a row of zeros"),
         Misconception("attention weights", lambda x, W1, b1, W2: softmax(x @ W1 + b1)[:, None] * W2, "a softmax turns the coefficients into attention weights", "the layer has no softmax: the coefficients need not sum to 1"),
-        Misconception("softmax of the coefficients", lambda x, W1, b1, W2: softmax(_coefficient(x, W1, b1))[:, None] * W2, "a softmax is applied to the coefficients", "the layer has no softmax: the coefficients need not sum to 1"),
-        Misconception("shares", lambda x, W1, b1, W2: (_coefficient(x, W1, b1) / np.sum(_coefficient(x, W1, b1)))[:, None] * W2, "the coefficients are divided by their sum", "the coefficients need not sum to 1"),
+        Misconception("softmax of the coefficients", lambda x, W1, b1, W2: softmax(coefficients(x, W1, b1))[:, None] * W2, "a softmax is applied to the coefficients", "the layer has no softmax: the coefficients need not sum to 1"),
+        Misconception("shares", lambda x, W1, b1, W2: (coefficients(x, W1, b1) / np.sum(coefficients(x, W1, b1)))[:, None] * W2, "the coefficients are divided by their sum", "the coefficients need not sum to 1"),
         Misconception("absolute value", lambda x, W1, b1, W2: np.abs(x @ W1 + b1)[:, None] * W2, "the absolute value stands in the place of ReLU", "a negative pre-activation becomes 0"),
-        Misconception("squared coefficients", lambda x, W1, b1, W2: _coefficient(x, W1, b1)[:, None] ** 2 * W2, "the coefficients are squared", "coefficient times value, once"),
+        Misconception("squared coefficients", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] ** 2 * W2, "the coefficients are squared", "coefficient times value, once"),
         Misconception("GELU", lambda x, W1, b1, W2: gelu(x @ W1 + b1)[:, None] * W2, "GELU stands in the place of ReLU", "this layer uses ReLU"),
         Misconception("logistic", lambda x, W1, b1, W2: sigmoid(x @ W1 + b1)[:, None] * W2, "the logistic function stands in the place of ReLU", "this layer uses ReLU"),
-        Misconception("sizes of the contributions", lambda x, W1, b1, W2: np.linalg.norm(_coefficient(x, W1, b1)[:, None] * W2, axis=1), "the lengths of the contributions are returned", "the vectors themselves are asked for"),
-        Misconception("sums of the contributions", lambda x, W1, b1, W2: np.sum(_coefficient(x, W1, b1)[:, None] * W2, axis=1), "each contribution is summed to one number", "the vectors themselves are asked for"),
-        Misconception("unit values", lambda x, W1, b1, W2: _coefficient(x, W1, b1)[:, None] * W2 / np.linalg.norm(W2, axis=1, keepdims=True), "the values are scaled to length 1", "the values are the rows of W2 as they are"),
-        Misconception("running sum", lambda x, W1, b1, W2: np.cumsum(_coefficient(x, W1, b1)[:, None] * W2, axis=0), "each row holds the sum up to its unit", "each row belongs to one unit alone"),
-        Misconception("strongest first", lambda x, W1, b1, W2: (_coefficient(x, W1, b1)[:, None] * W2)[np.argsort(-_coefficient(x, W1, b1), kind="stable")], "the rows are sorted by coefficient", "row i belongs to hidden unit i"),
-        Misconception("x added", lambda x, W1, b1, W2: x + _coefficient(x, W1, b1)[:, None] * W2, "x is added to every row", "the residual connection is not part of a unit's contribution"),
+        Misconception("sizes of the contributions", lambda x, W1, b1, W2: np.linalg.norm(coefficients(x, W1, b1)[:, None] * W2, axis=1), "the lengths of the contributions are returned", "the vectors themselves are asked for"),
+        Misconception("sums of the contributions", lambda x, W1, b1, W2: np.sum(coefficients(x, W1, b1)[:, None] * W2, axis=1), "each contribution is summed to one number", "the vectors themselves are asked for"),
+        Misconception("unit values", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W2 / np.linalg.norm(W2, axis=1, keepdims=True), "the values are scaled to length 1", "the values are the rows of W2 as they are"),
+        Misconception("running sum", lambda x, W1, b1, W2: np.cumsum(coefficients(x, W1, b1)[:, None] * W2, axis=0), "each row holds the sum up to its unit", "each row belongs to one unit alone"),
+        Misconception("strongest first", lambda x, W1, b1, W2: (coefficients(x, W1, b1)[:, None] * W2)[np.argsort(-coefficients(x, W1, b1), kind="stable")], "the rows are sorted by coefficient", "row i belongs to hidden unit i"),
+        Misconception("x added", lambda x, W1, b1, W2: x + coefficients(x, W1, b1)[:, None] * W2, "x is added to every row", "the residual connection is not part of a unit's contribution"),
         Misconception("x times W1 in rows", lambda x, W1, b1, W2: (x[:, None] * W1).T, "the products of x and W1 are returned unsummed", "a unit's contribution is its coefficient times its row of W2"),
-        Misconception("output in every row", lambda x, W1, b1, W2: np.tile(_coefficient(x, W1, b1) @ W2, (len(W2), 1)), "every row holds the layer's whole output", "row i holds what unit i alone adds"),
-        Misconception("shared out evenly", lambda x, W1, b1, W2: np.tile(_coefficient(x, W1, b1) @ W2 / len(W2), (len(W2), 1)), "the layer's output is shared out evenly", "row i holds what unit i alone adds"),
+        Misconception("output in every row", lambda x, W1, b1, W2: np.tile(coefficients(x, W1, b1) @ W2, (len(W2), 1)), "every row holds the layer's whole output", "row i holds what unit i alone adds"),
+        Misconception("shared out evenly", lambda x, W1, b1, W2: np.tile(coefficients(x, W1, b1) @ W2 / len(W2), (len(W2), 1)), "the layer's output is shared out evenly", "row i holds what unit i alone adds"),
         Misconception("minimum", lambda x, W1, b1, W2: np.minimum(0, x @ W1 + b1)[:, None] * W2, "the negative pre-activations are kept", "max(0, .) keeps the positive ones"),
-        Misconception("negated", lambda x, W1, b1, W2: -_coefficient(x, W1, b1)[:, None] * W2, "the sign is turned", "coefficient times value, without a minus"),
+        Misconception("negated", lambda x, W1, b1, W2: -coefficients(x, W1, b1)[:, None] * W2, "the sign is turned", "coefficient times value, without a minus"),
     ),
     hints=(
         "Look at FFN(x) as a sum over hidden units: which part of it belongs to unit i alone?",
@@ -128,7 +130,8 @@ def trigger_probes(rng):
     )
 
 
-def _strongest(strengths, k):
+def strongest(strengths, k):
+    """Return the positions of the k largest numbers, largest first."""
     return np.argsort(-strengths, kind="stable")[:k]
 
 
@@ -142,16 +145,16 @@ TOP_TRIGGERS = Exercise(
         Misconception("weakest", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[:k], "the k tokens with the smallest activation are returned: argsort is ascending", "the largest ones stand at the other end of argsort"),
         Misconception("strongest last", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[-k:], "the right tokens are in ascending order, strongest last", "turn the order round: strongest first"),
         Misconception("weakest, largest first", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable")[-k:], "the last k of the descending order are returned", "the first k are the strongest"),
-        Misconception("in the order of the text", lambda H, unit, k: np.sort(_strongest(H[:, unit], k)), "the right tokens are sorted by position instead of activation", "strongest first"),
-        Misconception("units for tokens", lambda H, unit, k: _strongest(H[unit], k), "row `unit` of H is ranked: that are the units of one token", "a unit is a column: H[:, unit]"),
+        Misconception("in the order of the text", lambda H, unit, k: np.sort(strongest(H[:, unit], k)), "the right tokens are sorted by position instead of activation", "strongest first"),
+        Misconception("units for tokens", lambda H, unit, k: strongest(H[unit], k), "row `unit` of H is ranked: that are the units of one token", "a unit is a column: H[:, unit]"),
         Misconception("weakest units of a token", lambda H, unit, k: np.argsort(H[unit], kind="stable")[:k], "row `unit` of H is ranked, smallest first", "a unit is a column: H[:, unit], and the largest are asked for"),
         Misconception("transposed twice", lambda H, unit, k: np.argsort(-H, axis=1, kind="stable")[:k, unit], "each token's units are ranked instead of each unit's tokens", "sort along the axis of the tokens"),
-        Misconception("by size", lambda H, unit, k: _strongest(np.abs(H[:, unit]), k), "the absolute activation is ranked", "a strongly negative activation is not a trigger"),
+        Misconception("by size", lambda H, unit, k: strongest(np.abs(H[:, unit]), k), "the absolute activation is ranked", "a strongly negative activation is not a trigger"),
         Misconception("values", lambda H, unit, k: np.sort(H[:, unit])[::-1][:k], "the activations are returned instead of the positions of their tokens", "np.argsort gives positions"),
-        Misconception("counted from one", lambda H, unit, k: _strongest(H[:, unit], k) + 1, "the tokens are counted from 1", "the first token has the index 0"),
-        Misconception("unit counted from one", lambda H, unit, k: _strongest(H[:, unit - 1], k), "the unit before the one asked for is ranked", "units are counted from 0: H[:, unit]"),
-        Misconception("one too few", lambda H, unit, k: _strongest(H[:, unit], k - 1), "one token too few is returned", "[:k] has k entries"),
-        Misconception("one too many", lambda H, unit, k: _strongest(H[:, unit], k + 1), "one token too many is returned", "[:k] has k entries"),
+        Misconception("counted from one", lambda H, unit, k: strongest(H[:, unit], k) + 1, "the tokens are counted from 1", "the first token has the index 0"),
+        Misconception("unit counted from one", lambda H, unit, k: strongest(H[:, unit - 1], k), "the unit before the one asked for is ranked", "units are counted from 0: H[:, unit]"),
+        Misconception("one too few", lambda H, unit, k: strongest(H[:, unit], k - 1), "one token too few is returned", "[:k] has k entries"),
+        Misconception("one too many", lambda H, unit, k: strongest(H[:, unit], k + 1), "one token too many is returned", "[:k] has k entries"),
         Misconception("strongest left out", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable")[1 : k + 1], "the strongest token is left out and the k after it are returned", "counting starts at 0, and a slice from the end reaches the end: [-k:]"),
         Misconception("turned before the sort", lambda H, unit, k: np.argsort(H[::-1, unit], kind="stable")[:k], "the column is turned round before it is sorted", "sort first, then turn the order"),
         Misconception("all tokens", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable"), "all tokens are returned", "the first k are asked for"),
@@ -159,21 +162,23 @@ TOP_TRIGGERS = Exercise(
         Misconception("strongest only, as a number", lambda H, unit, k: np.argmax(H[:, unit]), "only the strongest token is returned, as a single number", "k tokens are asked for"),
         Misconception("first k cut off", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[k:], "the first k of the ascending order are cut off instead of the last k kept", "[-k:] keeps the last k; then turn the order round"),
         Misconception("first tokens", lambda H, unit, k: np.arange(k), "the first k tokens are returned", "rank them by H[:, unit]"),
+        Misconception("looked up by value", lambda H, unit, k: np.array([list(H[:, unit]).index(a) for a in np.sort(H[:, unit])[::-1][:k]]), "each activation is looked up by its value, so that of two equal ones the first token is named twice", "sort positions, not values: np.argsort"),
+        Misconception("every unit ranked", lambda H, unit, k: np.argsort(-H, axis=0, kind="stable")[:k], "all units are ranked at once", "one unit is asked for: column `unit`"),
         Misconception("ranks", lambda H, unit, k: np.argsort(np.argsort(-H[:, unit], kind="stable"), kind="stable")[:k], "the ranks of the first k tokens are returned", "argsort once gives the tokens in order; twice gives ranks"),
         Misconception("rising ranks", lambda H, unit, k: np.argsort(np.argsort(H[:, unit], kind="stable"), kind="stable")[:k], "the ranks of the first k tokens are returned, smallest first", "argsort once gives the tokens in order"),
-        Misconception("all units together", lambda H, unit, k: _strongest(np.sum(H, axis=1), k), "the tokens are ranked by the sum over all units", "one unit is asked for: H[:, unit]"),
-        Misconception("strongest of any unit", lambda H, unit, k: _strongest(np.max(H, axis=1), k), "the tokens are ranked by their largest activation in any unit", "one unit is asked for: H[:, unit]"),
-        Misconception("flattened", lambda H, unit, k: _strongest(np.ravel(H), k), "the whole array is ranked as one long list", "one unit is asked for: H[:, unit]"),
-        Misconception("unit and k exchanged", lambda H, unit, k: _strongest(H[:, k], unit), "unit and k have changed places", "top_triggers(H, unit, k)"),
-        Misconception("firing tokens only", lambda H, unit, k: np.array([t for t in _strongest(H[:, unit], k) if H[t, unit] > 0], dtype=int), "tokens on which the unit does not fire are left out", "k tokens are returned whatever their sign"),
+        Misconception("all units together", lambda H, unit, k: strongest(np.sum(H, axis=1), k), "the tokens are ranked by the sum over all units", "one unit is asked for: H[:, unit]"),
+        Misconception("strongest of any unit", lambda H, unit, k: strongest(np.max(H, axis=1), k), "the tokens are ranked by their largest activation in any unit", "one unit is asked for: H[:, unit]"),
+        Misconception("flattened", lambda H, unit, k: strongest(np.ravel(H), k), "the whole array is ranked as one long list", "one unit is asked for: H[:, unit]"),
+        Misconception("unit and k exchanged", lambda H, unit, k: strongest(H[:, k], unit), "unit and k have changed places", "top_triggers(H, unit, k)"),
+        Misconception("firing tokens only", lambda H, unit, k: np.array([t for t in strongest(H[:, unit], k) if H[t, unit] > 0], dtype=int), "tokens on which the unit does not fire are left out", "k tokens are returned whatever their sign"),
         Misconception("first firing tokens", lambda H, unit, k: np.flatnonzero(H[:, unit] > 0)[:k], "the first k tokens on which the unit fires are returned", "rank them by activation"),
-        Misconception("first column", lambda H, unit, k: _strongest(H[:, 0], k), "unit 0 is ranked whatever unit is asked for", "H[:, unit]"),
-        Misconception("last column", lambda H, unit, k: _strongest(H[:, -1], k), "the last unit is ranked whatever unit is asked for", "H[:, unit]"),
-        Misconception("share of the token", lambda H, unit, k: _strongest(H[:, unit] / np.sum(np.abs(H), axis=1), k), "the unit's share of the token's activation is ranked", "the activation itself is ranked"),
+        Misconception("first column", lambda H, unit, k: strongest(H[:, 0], k), "unit 0 is ranked whatever unit is asked for", "H[:, unit]"),
+        Misconception("last column", lambda H, unit, k: strongest(H[:, -1], k), "the last unit is ranked whatever unit is asked for", "H[:, unit]"),
+        Misconception("share of the token", lambda H, unit, k: strongest(H[:, unit] / np.sum(np.abs(H), axis=1), k), "the unit's share of the token's activation is ranked", "the activation itself is ranked"),
         Misconception("strongest named k times", lambda H, unit, k: np.full(k, np.argmax(H[:, unit])), "the strongest token is named k times", "k different tokens are asked for"),
-        Misconception("a column", lambda H, unit, k: _strongest(H[:, unit], k)[:, None], "the tokens stand in a column", "a plain vector of k indices"),
-        Misconception("whole rows", lambda H, unit, k: H[_strongest(H[:, unit], k)], "the rows of the tokens are returned instead of their indices", "np.argsort gives the indices"),
-        Misconception("pairs of token and unit", lambda H, unit, k: np.stack([_strongest(H[:, unit], k), np.full(k, unit)], axis=1), "pairs of token and unit are returned", "the tokens alone are asked for"),
+        Misconception("a column", lambda H, unit, k: strongest(H[:, unit], k)[:, None], "the tokens stand in a column", "a plain vector of k indices"),
+        Misconception("whole rows", lambda H, unit, k: H[strongest(H[:, unit], k)], "the rows of the tokens are returned instead of their indices", "np.argsort gives the indices"),
+        Misconception("pairs of token and unit", lambda H, unit, k: np.stack([strongest(H[:, unit], k), np.full(k, unit)], axis=1), "pairs of token and unit are returned", "the tokens alone are asked for"),
     ),
     hints=(
         "Look at one column of H: it holds the unit's activation on every token.",
@@ -226,6 +231,7 @@ VALUE_DISTRIBUTION = Exercise(
         Misconception("numerator shifted only", lambda v, E: np.exp(E @ v - np.max(E @ v)) / np.sum(np.exp(E @ v)), "the largest score is subtracted in the numerator only", "divide by the sum of the same exponentials"),
         Misconception("scores", lambda v, E: E @ v, "the scores are returned without a softmax", "a distribution is positive and sums to 1"),
         Misconception("not normalised", lambda v, E: np.exp(E @ v - np.max(E @ v)), "the exponentials are not divided by their sum", "a distribution sums to 1"),
+        Misconception("divided by the number of words", lambda v, E: np.exp(E @ v - np.max(E @ v)) / len(E), "the exponentials are divided by the number of words", "divide by their sum"),
         Misconception("log of the distribution", lambda v, E: E @ v - np.max(E @ v) - np.log(np.sum(np.exp(E @ v - np.max(E @ v)))), "the logarithm of the distribution is returned", "a distribution is positive and sums to 1"),
         Misconception("scores to shares", lambda v, E: E @ v / np.sum(E @ v), "the scores are divided by their sum without exp", "exp first: a probability is never negative"),
         Misconception("sizes to shares", lambda v, E: np.abs(E @ v) / np.sum(np.abs(E @ v)), "the absolute scores are divided by their sum", "exp makes the scores positive"),
@@ -337,7 +343,7 @@ LOGIT_LENS = Exercise(
         Misconception("ReLU on the hidden state", lambda h, gamma, beta, W_U, eps: layer_norm(relu(h), gamma, beta, eps) @ W_U, "negative entries of h are set to zero first", "the lens reads h as it is"),
         Misconception("ReLU on the logits", lambda h, gamma, beta, W_U, eps: relu(layer_norm(h, gamma, beta, eps) @ W_U), "negative logits are set to zero", "logits may be negative"),
         Misconception("scaled by the root", lambda h, gamma, beta, W_U, eps: layer_norm(h, gamma, beta, eps) @ W_U / np.sqrt(np.shape(h)[-1]), "the logits are divided by the root of d_model", "the lens has no scale of its own"),
-        Misconception("centred logits", lambda h, gamma, beta, W_U, eps: _centred(layer_norm(h, gamma, beta, eps) @ W_U), "the mean logit is subtracted", "the logits themselves are asked for"),
+        Misconception("centred logits", lambda h, gamma, beta, W_U, eps: centred(layer_norm(h, gamma, beta, eps) @ W_U), "the mean logit is subtracted", "the logits themselves are asked for"),
         *(_in_the_lens(slip) for slip in LAYER_NORM_SLIPS if slip.name not in ("residual added", "rounded")),
         Misconception("rounded", lambda h, gamma, beta, W_U, eps: np.round(layer_norm(h, gamma, beta, eps) @ W_U, 4), "the logits are rounded to 4 digits", "return the unrounded numbers"),
     ),
@@ -350,7 +356,8 @@ LOGIT_LENS = Exercise(
 )  # fmt: skip
 
 
-def _centred(logits):
+def centred(logits):
+    """Return logits with mean 0."""
     return logits - np.mean(logits, axis=-1, keepdims=True)
 
 
