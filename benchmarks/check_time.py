@@ -35,7 +35,7 @@ def main():
     print(f"first check of a process, imports included: {1000 * (time.perf_counter() - started):.0f} ms")
     from ffnlib.examination import lessons
     from ffnlib.examination.evidence import gather
-    from ffnlib.examination.judge import draw
+    from ffnlib.examination.probing import draw
 
     slowest_pass = slowest_fail = 0.0
     for exercise in (e for lesson in lessons.CATALOGUE for e in lessons.exercises(lesson)):

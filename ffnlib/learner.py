@@ -22,7 +22,8 @@ import numpy as np
 
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
-from ffnlib.examination.judge import draw, judge
+from ffnlib.examination.judge import judge
+from ffnlib.examination.probing import draw
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
 
 VERDICTS = ("TRUE", "FALSE", "DEPENDS")

@@ -21,6 +21,7 @@ MATHEMATICS = {"layer", "activations", "ledger", "sparsity", "experts", "memory"
 OBSERVING = {"examination.evidence", "examination.modules"}
 READING = {"examination.forms", "examination.module_forms", "examination.compare"}
 NAMING = {"examination.slips", "examination.known_errors"}
+TRYING = {"examination.trials", "examination.probing", "examination.wording"}
 MAY_IMPORT = {
     "": set(),
     "__main__": {""},
@@ -36,7 +37,9 @@ MAY_IMPORT = {
     **dict.fromkeys(OBSERVING, TYPES | OBSERVING),
     **dict.fromkeys(READING, TYPES | OBSERVING | READING),
     **dict.fromkeys(NAMING, TYPES | OBSERVING | READING | NAMING),
-    "examination.judge": TYPES | OBSERVING | READING | NAMING,
+    **dict.fromkeys(TRYING, TYPES | OBSERVING | READING | TRYING),
+    "examination.explain": TYPES | OBSERVING | READING | NAMING | TRYING,
+    "examination.judge": TYPES | OBSERVING | READING | NAMING | TRYING | {"examination.explain"},
     "examination.lessons": TYPES | MATHEMATICS | READING | NAMING,
     "learner": {"examination"},
     "grading": {"examination", "authoring.notebook"},
@@ -46,7 +49,8 @@ MAY_IMPORT = {
 STANDARD_LIBRARY_ONLY = {"", "__main__", "launcher", "environment", "installing"}
 MAY_TOUCH_IPYTHON = {"learner", "figures", "widgets"}
 IPYTHON = {"IPython", "ipywidgets", "anywidget", "traitlets"}
-DECIDING = {"examination.judge", "examination.lessons", "learner", "grading"} | READING | NAMING
+WITH_KEYS = {"examination.judge", "examination.explain", "examination.lessons", "learner", "grading"}
+DECIDING = WITH_KEYS | READING | NAMING | TRYING
 
 
 # ---- reading the source ------------------------------------------------------------------------

@@ -67,6 +67,11 @@ FLOAT32_INSIDE = Complaint(
     "float32 numbers meet float64 numbers in forward",
     "leave the dtype of x alone: no .float(), no new tensors of a fixed dtype",
 )
+NO_ATTRIBUTE = Complaint(
+    "no such attribute",
+    "a method uses an attribute of self that __init__ does not set",
+    "compare the names after self. in __init__ and in forward",
+)
 SHAPES = Complaint(
     "shapes in forward",
     "in forward, a layer receives another number of features than it was made for",
@@ -95,7 +100,7 @@ def _read(name: str, facts: dict) -> Reading:
     if not facts["base"]:
         return Reading(complaint=NOT_A_MODULE)
     if facts["raised"] is not None:
-        return Reading(complaint=_about_error(facts))
+        return Reading(complaint=_about_error(name, facts))
     if not facts["forward"]:
         return Reading(complaint=NO_FORWARD)
     complaint = about_parameters(facts)
@@ -196,9 +201,11 @@ def _about_shapes(parameters: tuple, d_model: int, d_ff: int) -> Complaint:
     return Complaint("shapes of the parameters", because, f"asked for are {LAYERS}")
 
 
-def _about_error(facts: dict) -> Complaint | None:
+def _about_error(name: str, facts: dict) -> Complaint | None:
     """Return the complaint that an error deserves, None when its own text says it best."""
     text = facts["raised"].text
+    if f"'{name}' object has no attribute" in text:
+        return NO_ATTRIBUTE
     parameters = facts.get("parameters", ())
     wrong_way = parameters and tuple(parameters[0][1]) == tuple(facts["sizes"]) and parameters[0][2] == "Linear"
     if "shapes cannot be multiplied" in text and wrong_way:

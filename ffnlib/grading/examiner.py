@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from ffnlib.examination import evidence as gathering
 from ffnlib.examination.evidence import Evidence
 from ffnlib.examination.exercise import Exercise
-from ffnlib.examination.judge import draw, judge, separating
+from ffnlib.examination.judge import judge
+from ffnlib.examination.probing import draw, separating
 from ffnlib.examination.verdict import BROKEN, NOT_YET, Verdict
 from ffnlib.grading.workshop import CAN_FORK
 

@@ -17,7 +17,8 @@ from ffnlib.examination.exercise import (
     Truth,
     call,
 )
-from ffnlib.examination.judge import draw, judge
+from ffnlib.examination.judge import judge
+from ffnlib.examination.probing import draw
 
 WRONG = (
     Misconception("negated", lambda x: -2 * x, "the sign is turned", "which sign?"),

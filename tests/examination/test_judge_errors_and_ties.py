@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ffnlib.examination.exercise import Array, Indices, Misconception, Parts, Remote, Truth, call
-from ffnlib.examination.judge import collisions, draw
+from ffnlib.examination.probing import collisions, draw
 from ffnlib.examination.verdict import NOT_YET, PASSED
 from tests.examination.asking import made_up, verdict_on
 

@@ -10,7 +10,7 @@ import pytest
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
 from ffnlib.examination.exercise import Remote
-from ffnlib.examination.judge import draw
+from ffnlib.examination.probing import draw
 from ffnlib.grading.collect import Handed
 from ffnlib.grading.examiner import Examiner, Settings
 from ffnlib.grading.interview import Interview, parts_of

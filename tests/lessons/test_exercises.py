@@ -10,7 +10,8 @@ import pytest
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
 from ffnlib.examination.exercise import Exercise
-from ffnlib.examination.judge import collisions, draw, judge
+from ffnlib.examination.judge import judge
+from ffnlib.examination.probing import collisions, draw
 from ffnlib.examination.verdict import NOT_YET, PASSED, UNTOUCHED
 
 WRITTEN = [

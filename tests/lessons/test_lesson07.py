@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ffnlib.examination import lessons
-from ffnlib.examination.judge import draw, flatten
+from ffnlib.examination.probing import draw, flatten
 from tests.lessons.counting import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("07_counting_parameters")}

@@ -1,0 +1,274 @@
+"""Why an answer is wrong: each explanation returns name, cause and next step, or None. The judge asks, cheapest first.
+
+A cause is told only when a wrong program gives the answer's results on every call, or when what was seen says it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ffnlib.examination import slips
+from ffnlib.examination.compare import difference
+from ffnlib.examination.evidence import Evidence
+from ffnlib.examination.exercise import Exercise, Indices, Truth
+from ffnlib.examination.forms import Complaint, Reading
+from ffnlib.examination.trials import Trial, outcome, said, tolerance_for
+
+LOOSE = 2e-3  # relative: numbers that agree so far are the right ones in a low precision
+SHAPE_ERRORS = ("ValueError", "RuntimeError", "IndexError", "TypeError", "AxisError")  # what a wrong layout raises
+MODIFIES_INPUT = "modifies its input"
+SEARCH_SECONDS = 0.4  # of work at most, however busy the machine, for explanations that nobody listed
+
+
+def right_in_a_wrong_form(exercise: Exercise, trials: list[Trial], complaint: Complaint | None):
+    """Name a wrong form when the numbers are the right ones as far as that form can carry them."""
+    if complaint is None:
+        return None
+    for trial in trials:
+        if trial.expected is None and trial.difference is None:
+            continue  # an error was asked for, and raised
+        if trial.reading is None or trial.expected is None or trial.reading.value is None:
+            return None
+        if difference(trial.reading.value, trial.expected.value, LOOSE):
+            return None
+    return complaint.name, complaint.because, complaint.next
+
+
+def kept_between_calls(exercise: Exercise, trials: list[Trial]):
+    """Name an answer that remembers its arguments, or changes from call to call."""
+    if len(trials) < 3 or exercise.wanted != "function" or trials[2].args is not trials[0].args:
+        return None
+    first, second, third = [trial.reading.value if trial.reading else None for trial in trials[:3]]
+    if first is None or second is None:
+        return None
+    if third is None or _differ(exercise, first, third):
+        because = "two calls with the same arguments gave different results: something is kept, or drawn, between calls"
+        return "changes between calls", because, "look for a global, a counter, or random numbers in the answer"
+    if trials[1].difference and not trials[0].difference and not _differ(exercise, first, second):
+        because = "the same array object came back with other numbers in it, and the answer returned the old result"
+        return "remembers old results", because, "compute from the arguments every time; look for a cache or a global"
+    return None
+
+
+def refused(wrong: list[Trial]):
+    """Name what an exercise with several right values refuses in the first wrong one."""
+    complaint = wrong[0].difference.complaint
+    return (complaint.name, complaint.because, complaint.next) if complaint else None
+
+
+def constant(trials: list[Trial]):
+    """Name an answer that returns one number whatever it is asked, where the right number changes."""
+    values = [trial.reading.value if trial.reading else None for trial in trials]
+    right = [trial.expected.value if trial.expected else None for trial in trials]
+    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return None
+    if len(values) < 3 or len(set(values)) > 1 or len(set(right)) == 1 or trials[0].reading.complaint:
+        return None
+    because = "the same number comes back for every call: the arguments are not used"
+    return "same number always", because, "compute the number from the arguments"
+
+
+def missing_error(wrong: list[Trial]):
+    """Name an answer that is right wherever there is a result, and does not raise the error that is asked for."""
+    asked, raised = wrong[0].expected_error.types[0], wrong[0].observation.raised
+    if raised:
+        because = f"{raised.types[0]} is raised where {asked} is asked for, and every other call is right"
+        return "another error raised", because, f"raise {asked} there"
+    because = f"{wrong[0].difference.words}, and every other call is right"
+    return "no error raised", because, "which argument makes the question meaningless? raise the error there"
+
+
+def refuses_too_much(trials: list[Trial]):
+    """Name an answer that is right but for raising the error that is asked for where a result is asked for."""
+    asked = {trial.expected_error.types[0] for trial in trials if trial.expected_error}
+    raised = [trial.observation.raised for trial in trials if trial.difference]
+    right = [trial for trial in trials if not trial.difference and not trial.expected_error]
+    if not right or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
+        return None
+    because = f"{raised[0].types[0]} is raised for arguments that have an answer, and every other call is right"
+    return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"
+
+
+def _about_shapes(text: str) -> bool:
+    return any(word in text for word in ("shape", "dimension", "broadcast", "mismatch", "size"))
+
+
+def _differ(exercise: Exercise, left, right) -> bool:
+    try:
+        return difference(left, right, exercise.tolerance) is not None
+    except (TypeError, ValueError):  # two results of different kinds
+        return True
+
+
+def listed(exercise: Exercise, trials: list[Trial]):
+    """Name the listed misconception whose program gives these results on every call."""
+    for misconception in exercise.misconceptions:
+        if _matches(exercise, misconception.program, trials, same_error=True):
+            return misconception.name, _exactly(misconception.because), misconception.next
+    return None
+
+
+def _exactly(because: str) -> str:
+    return f"this is exactly what comes out when {because}"
+
+
+def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool = False) -> bool:
+    """Return whether a wrong program agrees with every call, and with at least one wrong number among them.
+
+    With `same_error`, errors that all have the same type and text tell as much as a wrong number.
+    """
+    told, errors = False, []
+    for trial in sorted(trials, key=lambda t: t.difference is None):
+        reading, error = outcome(exercise, program, trial.args)
+        raised = trial.observation.raised
+        if error or raised:
+            if bool(error) != bool(raised):
+                return False
+            if trial.difference is not None:
+                errors.append(said(error) == said(raised))
+            continue
+        if reading.value is None or trial.reading.value is None:
+            if not _same_complaint(reading, trial.reading):
+                return False
+            continue
+        left, right = _untied(exercise, trial.args, trial.reading.value, reading.value)
+        if difference(left, right, tolerance_for(exercise, trial.reading)):
+            return False
+        told = told or trial.difference is not None
+    return told or (same_error and bool(errors) and all(errors))
+
+
+def _untied(exercise: Exercise, args: tuple, left, right) -> tuple:
+    """Return two results without their order where rows are tied: two sorts may break a tie in different ways."""
+    ties = getattr(exercise.returns, "ties", None)
+    if ties is None or len(np.unique(ties(*args))) == len(ties(*args)):
+        return left, right
+    return tuple(np.sort(rows) if rows.ndim else rows for rows in (left, right))
+
+
+def _same_complaint(left: Reading, right: Reading) -> bool:
+    """Return whether neither value could be read, for the same reason."""
+    unread = left.value is None and right.value is None
+    return unread and left.complaint is not None and left.complaint == right.complaint
+
+
+def order_of_arguments(exercise: Exercise, evidence: Evidence):
+    """Name arguments that stand in another order than the one asked for."""
+    names, asked = evidence.parameters, exercise.parameters()
+    if exercise.wanted == "function" and names != asked and sorted(names) == sorted(asked):
+        because = f"the definition takes ({', '.join(names)}), and it is called with ({', '.join(asked)}) in this order"
+        return "arguments in another order", because, f"define it as {exercise.call_text()}"
+    return None
+
+
+def form_of_arguments(exercise: Exercise, wrong: list[Trial]):
+    """Name a call that the definition does not allow, and errors about the answer's own calls."""
+    first = wrong[0].observation.raised
+    if first and first.types[0] == "TypeError" and not first.depth and "positional argument" in first.text:
+        because = f"it is called as {exercise.call_text()}, and its definition does not allow that"
+        return "wrong number of arguments", because, f"define it as {exercise.call_text()}"
+    if first and first.types[0] == "NotImplementedError":
+        because = "the answer calls a function whose own body is not written yet: it raises NotImplementedError"
+        return "calls an unwritten function", because, "write that function and run its cell first, or do without it"
+    if first and first.types[0] == "RecursionError":
+        return "endless recursion", "the answer calls itself without an end", "which case should stop it?"
+    return None
+
+
+def order_of_rows(exercise: Exercise, wrong: list[Trial]):
+    """Name a result that names the right rows in another order."""
+    if not isinstance(exercise.returns, Indices) or not all(_same_rows(trial) for trial in wrong):
+        return None
+    because = "the right rows are named in every call, in another order than the one asked for"
+    return "another order", because, "by what are the rows to be sorted, and in which direction?"
+
+
+def _same_rows(trial: Trial) -> bool:
+    got, expected = (reading.value if reading else None for reading in (trial.reading, trial.expected))
+    return got is not None and got.shape == expected.shape and np.array_equal(np.sort(got), np.sort(expected))
+
+
+def neighbouring_shape(wrong: list[Trial]):
+    """Name a result that has the right numbers in a neighbouring shape."""
+    for trial in wrong:
+        got, expected = (trial.reading or Reading()).value, (trial.expected or Reading()).value
+        if not isinstance(got, np.ndarray) or not isinstance(expected, np.ndarray) or got.shape == expected.shape:
+            return None
+        if got.size != expected.size or difference(got.reshape(expected.shape), expected, 1e-9):
+            return None
+    got, expected = wrong[0].reading.value.shape, wrong[0].expected.value.shape
+    if len(got) == 2 and len(expected) == 1:
+        return (
+            "a column for a vector",
+            f"the numbers are right, in shape {got} where {expected} is asked for",
+            "look for keepdims=True, [:, None] or reshape",
+        )
+    return (
+        "another shape",
+        f"the numbers are right, in shape {got} where {expected} is asked for",
+        "bring the result into the shape asked for",
+    )
+
+
+def searched(exercise: Exercise, trials: list[Trial]):
+    """Name a slip nobody listed: the fewest small edits that give these results.
+
+    Edits that fit equally well and say different things are not guessed at (two explanations of a count are both told),
+    and a yes or no says too little to be searched for.
+    """
+    if isinstance(exercise.returns, Truth):
+        return None
+    if any(trial.observation.raised and trial.observation.raised.types[0] not in SHAPE_ERRORS for trial in trials):
+        return None
+    deadline = time.thread_time() + SEARCH_SECONDS
+    wrong = next((t for t in trials if t.difference and t.reading and t.reading.value is not None), None)
+    for tier in slips.tiers(exercise):
+        found = []
+        for candidate in tier:
+            if time.thread_time() > deadline:
+                break
+            if exercise.grammar and wrong and not slips.plausible(candidate, wrong.args, wrong.reading.value):
+                continue
+            if _matches(exercise, candidate.program, trials):
+                found.append(candidate)
+                if not slips.explains_count(candidate):
+                    break
+        causes = list(dict.fromkeys(candidate.because for candidate in found))
+        if len(causes) == 1:
+            return found[0].name, _exactly(found[0].because), found[0].next
+        if len(causes) == 2:
+            either = f"{_exactly(causes[0])}; the same comes out when {causes[1]}"
+            return f"{causes[0]}; or {causes[1]}", either, found[0].next
+        if found or time.thread_time() > deadline:
+            return None
+    return None
+
+
+def changed_input(exercise: Exercise, changed: list[Trial]):
+    names, position = exercise.parameters(), changed[0].observation.changed[0]
+    name = names[position] if position < len(names) else f"argument {position}"
+    because = f"{name} holds other values after the call: the answer writes into its input"
+    return (
+        MODIFIES_INPUT,
+        because,
+        "look for +=, *=, out=, sort() or an index assignment on an input; work on a copy",
+    )
+
+
+def what_is_known(exercise: Exercise, trials: list[Trial], shown: Trial):
+    """Say what is known when no wrong program fits: never a guess."""
+    right = [trial for trial in trials if trial.difference is None]
+    kind = shown.difference.kind
+    if kind == "raised":
+        return (("next", "read the error: which line, and which shapes or types meet there?"),)
+    if kind == "not raised":
+        return (("next", "which argument makes the question meaningless? raise the error there"),)
+    if kind == "shape":
+        return (("next", "write the shape of every intermediate result beside its line"),)
+    if len(right) > len(trials) // 3:
+        known = f"{len(right)} of {len(trials)} calls are right"  # the first wrong one stands under "called"
+        step = "what is special about the call that goes wrong, compared with those that are right?"
+        return ("known", known), ("next", step)
+    return (("next", f"compute the first number by hand and compare; hint({exercise.id!r}) says where to look"),)
