@@ -648,7 +648,7 @@ WRONG_MODULES = (
     (module(forward=lambda self, x: self.contract(torch.relu(x @ self.expand.weight.T))), "no first bias"),
     (module(forward=lambda self, x: torch.relu(x @ self.expand.weight.T) @ self.contract.weight.T), "no biases used"),
     (module(forward=lambda self, x: self.contract(torch.tanh(self.expand(x)))), "tanh"),
-    (module(forward=lambda self, x: self.contract(self.activation(self.expand(x)))), None),
+    (module(forward=lambda self, x: self.contract(self.activation(self.expand(x)))), "no such attribute"),
     (module(init=no_super), "no super().__init__()"),
     (module(init=plain_list, forward=lambda self, x: self.layers[1](torch.relu(self.layers[0](x)))), "nothing registered"),
     (module(init=plain_tensors, forward=lambda self, x: torch.relu(x @ self.W1) @ self.W2), "nothing registered"),
