@@ -23,11 +23,21 @@ from ffnlib.examination.wording import answer_words, call_words, numbers_in
 
 
 def judge(exercise: Exercise, probes: tuple[Probe, ...], evidence: Evidence) -> Verdict:
-    """Return the verdict on one answer; where weights fit a module in several ways, the best of the verdicts."""
-    verdicts = [_judge(exercise, probes, version) for version in _versions(evidence)]
-    passed = [verdict for verdict in verdicts if verdict.passed]
-    named = [verdict for verdict in verdicts if verdict.misconception]
-    return (passed + named + verdicts)[0]
+    """Return the verdict on one answer; where weights fit a module in several ways, on the way that goes furthest."""
+    versions = _versions(evidence)
+    if len(versions) > 1:
+        versions.sort(key=lambda version: _wrong_calls(exercise, probes, version))
+    verdicts = []
+    for version in versions:
+        verdicts.append(_judge(exercise, probes, version))
+        if verdicts[-1].passed or verdicts[-1].misconception:
+            return verdicts[-1]
+    return verdicts[0]
+
+
+def _wrong_calls(exercise: Exercise, probes: tuple[Probe, ...], evidence: Evidence) -> int:
+    pairs = zip(flatten(probes), evidence.observations)
+    return sum(put_to_trial(exercise, args, seen).difference is not None for args, seen in pairs)
 
 
 def _versions(evidence: Evidence) -> list[Evidence]:
@@ -110,31 +120,8 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *notes))
     if not wrong:
         return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
-    answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
-    named = explain.right_in_a_wrong_form(exercise, trials, complaint) or explain.kept_between_calls(exercise, trials)
-    named = named or explain.order_of_arguments(exercise, evidence) or explain.listed(exercise, trials)
-    if named is None and len(answered) < len(trials):
-        named = explain.listed(exercise, answered)
-        notes = (*notes, ("note", "besides, no error is raised where one is asked for")) if named else notes
-    if named is None and not any(trial.difference for trial in answered):
-        named = explain.missing_error(wrong)
-    named = named or explain.refused(wrong) or explain.constant(trials) or explain.refuses_too_much(trials)
-    if named is not None and complaint and named[0] != complaint.name:
-        notes = (*notes, ("note", f"and {complaint.because}"))
-    if named is None and complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
-        named = (complaint.name, complaint.because, complaint.next)
-    if named is None:
-        named = (
-            explain.form_of_arguments(exercise, wrong)
-            or known_errors.explained([trial.observation.raised for trial in wrong])
-            or explain.order_of_rows(exercise, wrong)
-            or explain.neighbouring_shape(wrong)
-            or explain.searched(exercise, answered)
-        )
-    if named is None and changed:
-        named = explain.changed_input(exercise, changed)
-    if named is None and complaint:
-        notes = (*notes, ("note", f"besides, {complaint.because}"))
+    named, more = _cause(exercise, evidence, trials, complaint)
+    notes = (*notes, *(("note", text) for text in more))
     shown = _telling(wrong, changed if named and named[0] == explain.MODIFIES_INPUT else [])
     if named is None:
         return _not_yet(
@@ -143,6 +130,38 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     name, because, step = named
     seen = [line for line in _called_and_got(exercise, shown) if line[1] != because]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
+
+
+def _cause(exercise: Exercise, evidence: Evidence, trials: list[Trial], complaint: Complaint | None):
+    """Return the first explanation that fits, cheapest first, and what is worth a note beside it."""
+    wrong = [trial for trial in trials if trial.difference]
+    answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
+    named = (
+        explain.right_in_a_wrong_form(exercise, trials, complaint)
+        or explain.kept_between_calls(exercise, trials)
+        or explain.order_of_arguments(exercise, evidence)
+        or explain.listed(exercise, trials)
+    )
+    if named is None and len(answered) < len(trials):
+        named = explain.listed(exercise, answered)
+        if named:
+            return named, ["besides, no error is raised where one is asked for"]
+        if not any(trial.difference for trial in answered):
+            named = explain.missing_error(wrong)
+    named = named or explain.refused(wrong) or explain.constant(trials) or explain.refuses_too_much(trials)
+    if named is not None:
+        return named, [f"and {complaint.because}"] if complaint and named[0] != complaint.name else []
+    if complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
+        return (complaint.name, complaint.because, complaint.next), []
+    named = (
+        explain.form_of_arguments(exercise, wrong)
+        or known_errors.explained([trial.observation.raised for trial in wrong])
+        or explain.order_of_rows(exercise, wrong)
+        or explain.neighbouring_shape(wrong)
+        or explain.searched(exercise, answered)
+        or explain.changed_input(exercise, [trial for trial in trials if trial.observation.changed])
+    )
+    return named, [f"besides, {complaint.because}"] if named is None and complaint else []
 
 
 def _telling(wrong: list[Trial], changed: list[Trial]) -> Trial:
@@ -154,13 +173,8 @@ def _telling(wrong: list[Trial], changed: list[Trial]) -> Trial:
 
 
 def _passed_lines(exercise: Exercise, trials: list[Trial]):
-    calls = len(trials)
-    return (
-        (
-            "called",
-            f"{exercise.call_text()} {calls} times, each result as expected" if calls > 1 else exercise.call_text(),
-        ),
-    )
+    times = f" {len(trials)} times, each result as expected" if len(trials) > 1 else ""
+    return (("called", f"{exercise.call_text()}{times}"),)
 
 
 def _notes(trials: list[Trial]):
