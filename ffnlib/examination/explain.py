@@ -247,14 +247,14 @@ def searched(exercise: Exercise, trials: list[Trial]):
 
 
 def changed_input(exercise: Exercise, changed: list[Trial]):
+    """Name an answer that writes into an argument, by the first of the calls in which it does."""
+    if not changed:
+        return None
     names, position = exercise.parameters(), changed[0].observation.changed[0]
     name = names[position] if position < len(names) else f"argument {position}"
     because = f"{name} holds other values after the call: the answer writes into its input"
-    return (
-        MODIFIES_INPUT,
-        because,
-        "look for +=, *=, out=, sort() or an index assignment on an input; work on a copy",
-    )
+    step = "look for +=, *=, out=, sort() or an index assignment on an input; work on a copy"
+    return MODIFIES_INPUT, because, step
 
 
 def what_is_known(exercise: Exercise, trials: list[Trial], shown: Trial):
