@@ -231,6 +231,9 @@ def test_evidence_survives_as_bytes():
     for array in (np.arange(6).reshape(2, 3), np.zeros((0, 4)), np.array(1.5), np.array([True]), np.array([1 + 2j])):
         back = from_bytes(to_bytes(array))
         assert back.dtype == array.dtype and back.shape == array.shape and back.tobytes() == array.tobytes()
+    scalar = from_bytes(to_bytes(np.float32(1.5)))
+    assert type(scalar) is np.float32 and scalar == 1.5
+    assert from_bytes(to_bytes(np.asfortranarray(np.arange(6.0).reshape(2, 3)))).flags.f_contiguous
     raised = Raised(("ValueError",), "no", 3, "cell", 1)
     whole = Evidence(
         (Observation(Seen("float", "float", 2.0)), Observation(None, raised, (1,), ("w",))), None, "", ("x",)

@@ -16,6 +16,7 @@ def integer_probes(rng):
 
 
 INTEGERS = made_up(probes=integer_probes)
+COUNT_OF_ONE = made_up(oracle=lambda a, b: 1, returns=COUNT.returns, probes=COUNT.probes, misconceptions=())
 
 
 def accepted(answer, exercise=None, note=None):
@@ -375,3 +376,59 @@ def test_a_wrong_answer_that_nothing_explains_gets_no_reason():
 def test_an_answer_right_in_most_calls_is_told_which_call_is_wrong():
     verdict = verdict_on(lambda x: 2 * x if x.ndim == 1 else 2.37 * x)
     assert "3 of 4 calls are right" in verdict.message and "(2, 3)" in verdict.message
+
+
+def test_numbers_too_large_for_a_float_are_named():
+    rejected(lambda x: 10**400, "too large")
+    rejected(lambda x: 10**400, "too large", NUMBER)
+    rejected(lambda a, b: 2**9000, "too large", COUNT_OF_ONE)
+
+
+def test_a_single_number_is_an_array_without_axes():
+    scalar = made_up(probes=lambda rng: (call(2.5), call(-1)))
+    accepted(lambda x: 2 * x, scalar)
+    rejected(lambda x: x > 0, "booleans", scalar)
+    rejected(lambda x: complex(2 * x), "complex", scalar)
+    rejected(lambda x: str(2 * x), "text", scalar)
+
+
+def test_wrong_forms_of_one_number_are_named():
+    rejected(lambda x: np.matrix([[x.sum()]]), "matrix", NUMBER)
+    rejected(lambda x: np.array([str(x.sum())]), "text", NUMBER)
+    rejected(lambda x: np.array(object()), "object dtype", NUMBER)
+    rejected(lambda x: True, "booleans", NUMBER)
+    rejected(lambda x: [x.sum(), 0.0], "several for one", NUMBER)
+
+
+def test_wrong_forms_inside_a_list_are_named():
+    rejected(lambda x: [str(v) for v in np.ravel(2 * x)], "text")
+    rejected(lambda x: [v > 0 for v in np.ravel(2 * x)], "booleans")
+
+
+def test_a_count_that_is_not_whole_or_not_finite_is_wrong():
+    for wrong in (
+        lambda a, b: a * b + 1.5,
+        lambda a, b: float("nan"),
+        lambda a, b: float("inf"),
+        lambda a, b: Fraction(1, 3),
+    ):
+        assert verdict_on(wrong, COUNT).status == "not-yet"
+
+
+def test_an_answer_whose_helper_is_not_written_yet_is_not_called_untouched():
+    def helper(x):
+        raise NotImplementedError
+
+    rejected(lambda x: helper(x) * 2, "calls an unwritten function")
+
+
+def test_results_of_changing_kind_count_as_changing():
+    kinds = iter([np.zeros(3), 1.0, "text", [1.0], np.zeros(5)])
+    assert verdict_on(lambda x: next(kinds)).status == "not-yet"
+
+
+def test_the_smallest_telling_call_is_shown_with_its_numbers():
+    exercise = made_up(probes=lambda rng: (call(rng.normal(size=(4, 5))), call(np.array([1.5, -2.0]))))
+    verdict = verdict_on(lambda x: -2 * x, exercise)
+    assert "made_up(x) with x = [1.5, -2]" in verdict.message
+    assert "[0]: -3, expected 3" in verdict.message

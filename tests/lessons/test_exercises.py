@@ -39,6 +39,11 @@ def test_exercise_ids_are_unique():
     assert len(ids) == len(set(ids))
 
 
+def test_an_unknown_lesson_is_refused_with_the_known_ones():
+    with pytest.raises(KeyError, match="there is no lesson '99_none'; known are: 00_start_here"):
+        lessons.exercises("99_none")
+
+
 @pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.wanted == "function"], ids=by_id)
 def test_the_oracle_passes_on_several_seeds(exercise):
     for seed in (0, 1, 2, 12345):
