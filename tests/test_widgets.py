@@ -16,6 +16,8 @@ from ffnlib.widgets import (
     Matrix,
     Slider,
     Toggle,
+    activation_curve,
+    activation_curve_picture,
     adding_inputs,
     explore,
     moving_rows,
@@ -357,3 +359,16 @@ def test_an_exchange_moves_the_same_two_rows_of_both(row):
 
 def test_nothing_added_moves_nothing():
     assert moving_rows().move(size=0).words == "Add 0 to row 2: the layer moves no row, attention moves no row."
+
+
+def test_the_activation_curve_falls_with_gelu_and_has_a_corner_with_relu():
+    assert repr(activation_curve()) == "GELU(-1) = -0.159, and the slope there is -0.083."
+    assert ask(activation_curve(), x=0, activation="ReLU").words == (
+        "ReLU(0) = 0; the slope is 0 on the left and 1 on the right."
+    )
+
+
+@pytest.mark.parametrize("activation", ["GELU", "GELU with tanh", "SiLU", "ReLU", "logistic", "tanh"])
+def test_every_activation_is_drawn_from_end_to_end(activation):
+    for x in (-4, 0, 4):
+        assert activation_curve_picture(activation, x).words.startswith(f"{activation}({x}) = ")

@@ -144,6 +144,31 @@ def bars(
     return Picture(figure, words)
 
 
+def intervals(
+    runs: Mapping[str, Sequence[float] | np.ndarray],
+    half_widths: Mapping[str, float],
+    *,
+    title: str,
+    words: str,
+    x_label: str,
+) -> Picture:
+    """One row for each entry of `runs`: a dot a run, their mean, and a bar of `half_widths` to either side of it.
+
+    A line at 0 shows whether an interval contains it.
+    """
+    figure, axes = panel(title, x_label=x_label, size=(SIZE[0], 1.3 + 0.6 * len(runs)))
+    with style():
+        axes.axvline(0, color=PALETTE["quiet"], linestyle=STROKES["quiet"])
+        for row, (name, values) in enumerate(runs.items()):
+            mean = np.mean(values)
+            axes.errorbar([mean], [row], xerr=half_widths[name], fmt="s", color=PALETTE["ink"], capsize=5, zorder=3)
+            axes.plot(values, np.full(len(values), row + 0.22), "o", color=PALETTE["key"], markersize=5)
+        axes.set_yticks(range(len(runs)), list(runs))
+        axes.set_ylim(len(runs) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+    return Picture(figure, words)
+
+
 def heat_map(
     values: np.ndarray,
     *,

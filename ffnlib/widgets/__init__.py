@@ -1,5 +1,6 @@
 """Controls that move a picture: `explore(function, title, name=Slider(...))`, and the widgets made of it."""
 
+from ffnlib.widgets.activation_curve import activation_curve, activation_curve_picture
 from ffnlib.widgets.adding_inputs import adding_inputs, adding_inputs_picture
 from ffnlib.widgets.controls import Choice, Matrix, Slider, Toggle
 from ffnlib.widgets.explorer import Explorer, explore
@@ -12,6 +13,8 @@ __all__ = [
     "Matrix",
     "Slider",
     "Toggle",
+    "activation_curve",
+    "activation_curve_picture",
     "adding_inputs",
     "adding_inputs_picture",
     "explore",

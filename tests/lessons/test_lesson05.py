@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from statistics import NormalDist
 
@@ -13,6 +14,8 @@ import torch
 from ffnlib import activations
 from ffnlib.examination import lessons
 from ffnlib.examination.verdict import NOT_YET, PASSED
+from ffnlib.layer import relu
+from ffnlib.specimen.files import WEIGHTS
 from tests.lessons.test_exercises import verdict_on
 
 erf = activations.erf
@@ -242,3 +245,67 @@ def test_the_tails_keep_their_digits():
     assert math.isclose(float(activations.gelu(-20.0)), exact, rel_tol=1e-12)
     assert math.isclose(float(activations.silu(-700.0)), -700 * math.exp(-700), rel_tol=1e-12)
     assert -1e-200 < float(activations.gelu_tanh(-20.0)) < 0
+
+
+# ---------------------------------------------------------------- the lesson's deciding values, computed another way
+
+
+def race(activation, number):
+    """The numbers of an activation's three runs, in the order of their seeds."""
+    rows = json.loads((WEIGHTS / "race.json").read_text(encoding="utf-8"))
+    return [number(row) for row in sorted(rows, key=lambda row: row["seed"]) if row["activation"] == activation]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (relu, torch.relu),
+        (activations.gelu, torch.nn.functional.gelu),
+        (activations.gelu_tanh, functools.partial(torch.nn.functional.gelu, approximate="tanh")),
+        (activations.silu, torch.nn.functional.silu),
+    ],
+)
+def test_our_slopes_are_torchs_gradients(ours, theirs):
+    x = torch.linspace(-5, 5, 40, dtype=torch.float64, requires_grad=True)  # 0 is not among them
+    theirs(x).sum().backward()
+    assert np.allclose(activations.slope(ours, x.detach().numpy()), x.grad.numpy(), rtol=0, atol=1e-8)
+
+
+def test_gelu_turns_where_its_derivative_is_zero():
+    low, high = -1.0, -0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        rising = NormalDist().cdf(middle) + middle * NormalDist().pdf(middle) > 0
+        low, high = (low, middle) if rising else (middle, high)
+    assert round(low, 3) == -0.752
+
+
+def test_the_two_forms_of_gelu_differ_by_less_than_five_ten_thousandths():
+    x = torch.linspace(-8, 8, 16001, dtype=torch.float64)
+    exact, formula = (torch.nn.functional.gelu(x, approximate=form) for form in ("none", "tanh"))
+    assert 4.7e-4 < (exact - formula).abs().max().item() < 4.8e-4
+
+
+def test_a_straight_piece_for_each_unit_draws_one_wave_better_than_six():
+    def error(waves, units):
+        x, bends = np.linspace(-1, 1, 401), np.linspace(-1, 1, units + 1)
+        return np.abs(np.interp(x, bends, np.sin(waves * np.pi * bends)) - np.sin(waves * np.pi * x)).max()
+
+    assert error(1, 16) < 0.02 < error(6, 64) / 2
+
+
+def test_squares_of_shifted_numbers_span_parabolas_only():
+    x = np.linspace(-1, 1, 50)
+    assert np.linalg.matrix_rank(np.column_stack([(x - place) ** 2 for place in np.linspace(-1, 1, 30)])) == 3
+
+
+def test_silu_leads_on_prose_in_no_seed_and_on_people_in_two():
+    prose = np.array([race(kind, lambda row: row["loss"]) for kind in ("relu", "gelu", "silu")])
+    people = np.array([race(kind, lambda row: row["held_out"]["person"]) for kind in ("relu", "gelu", "silu")])
+    assert list(prose.argmin(axis=0)).count(2) == 0
+    assert list(people.argmax(axis=0)).count(2) == 2
+
+
+def test_the_runners_have_equally_many_weights():
+    weights = [row for kind in ("relu", "gelu", "silu", "swiglu") for row in race(kind, lambda row: row["parameters"])]
+    assert len(weights) == 12 and max(weights) - min(weights) == 42
