@@ -4,6 +4,7 @@ from ffnlib.widgets.activation_curve import activation_curve, activation_curve_p
 from ffnlib.widgets.adding_inputs import adding_inputs, adding_inputs_picture
 from ffnlib.widgets.controls import Choice, Matrix, Slider, Toggle
 from ffnlib.widgets.explorer import Explorer, explore
+from ffnlib.widgets.model_size import model_size, model_size_picture
 from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
 from ffnlib.widgets.two_four_two import tiny_layer, tiny_layer_picture
 
@@ -18,6 +19,8 @@ __all__ = [
     "adding_inputs",
     "adding_inputs_picture",
     "explore",
+    "model_size",
+    "model_size_picture",
     "moving_rows",
     "moving_rows_picture",
     "tiny_layer",

@@ -12,6 +12,8 @@ import torch
 
 from ffnlib.examination import lessons
 from ffnlib.examination.probing import draw, flatten
+from ffnlib.ledger import count_model
+from ffnlib.widgets import model_size
 from tests.lessons.counting import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("07_counting_parameters")}
@@ -219,3 +221,78 @@ WRONG = [
 @pytest.mark.parametrize(("exercise_id", "answer", "told"), WRONG)
 def test_a_wrong_number_nobody_listed_is_explained_or_left_alone(exercise_id, answer, told):
     assert_told(exercise_id, answer, told)
+
+
+# ---------------------------------------------------------------- what the lesson's cells decide
+
+
+def test_gpt2_has_888_576_parameters_that_a_bare_decoder_lacks():
+    positions, biases, shifts = 1024 * 768, 12 * (4 + 5) * 768, (2 * 12 + 1) * 768
+    assert positions + biases + shifts == 888_576
+    assert ORACLE["decoder_parameters"](50_257, 768, 12, 3072, 12, 12, False, True) == 124_439_808 - 888_576
+
+
+def test_the_premises_of_the_document_give_six_point_five_seven_billion():
+    blocks, table = 32 * 12 * 4096**2, 32_000 * 4096
+    assert f"{(blocks + table) / 1e9:.2f}" == "6.57" and f"{ORACLE['decoder_parameters'](*LLAMA_7B) / 1e9:.2f}" == "6.74"
+    assert round(100 * Fraction(3 * 11_008, 2 * 4 * 4096) - 100, 2) == Fraction("0.78")
+
+
+def test_every_wrong_number_of_the_lesson_is_told_its_mistake():
+    wrong = (5_033_164_800, 6_442_450_944, 6_573_522_944, 6_607_343_616, 6_738_149_376)
+    d, table = 4096, 32_000 * 4096
+    exact_block = 4 * d * d + 3 * d * 11_008
+    made = (
+        *(32 * (4 * d * d + 2 * d * 11_008), 32 * 12 * d * d, 32 * 12 * d * d + table),
+        *(32 * exact_block + 65 * d + table, 32 * exact_block + 2 * table),
+    )
+    assert made == wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "d", "d_ff", "ratio"),
+    [("T5-v1.1-base", 768, 2048, 1), ("T5-v1.1-XL", 2048, 5120, 0.9375), ("T5-v1.1-XXL", 4096, 10_240, 0.9375)],
+)
+def test_a_gated_layer_beside_two_attentions_is_not_larger(name, d, d_ff, ratio):
+    book = count_model(name)
+    attentions = sum(row.one for row in book if row.name.startswith(("decoder attention", "cross-attention")))
+    assert sum(row.one for row in book if row.name.startswith("decoder FFN")) == 3 * d * d_ff
+    assert Fraction(3 * d * d_ff, attentions) == Fraction(3 * d_ff, 8 * d) == ratio
+
+
+def test_the_original_decoder_block_is_level_up_to_the_biases():
+    block = torch.nn.TransformerDecoderLayer(512, 8, 2048)
+    weights = sum(p.numel() for name, p in block.named_parameters() if "attn" in name and p.ndim == 2)
+    assert size(block.linear1) + size(block.linear2) - weights == 5 * 512
+
+
+def test_the_share_of_the_base_model_is_below_two_thirds_of_any_whole():
+    ffns, body = 12 * 2_099_712, ORACLE["encoder_decoder_parameters"](512, 2048, 6)
+    shares = [round(100 * ffns / whole, 1) for whole in (65_000_000, body + 37_000 * 512, body)]
+    assert shares == [38.8, 40.0, 57.1]
+
+
+def test_eight_mistrals_are_not_a_mixtral():
+    ffn, rest = 3 * 4096 * 14_336, 7_241_732_096 - 32 * 3 * 4096 * 14_336
+    assert rest + 32 * (8 * ffn + 8 * 4096) == 46_702_792_704
+    assert rest + 32 * (2 * ffn + 8 * 4096) == 12_879_925_248
+
+
+def test_the_widget_shows_the_count_of_real_models_at_their_sizes():
+    widget = model_size()
+    assert widget.words.startswith("6,738,415,616 parameters") and "2.02 : 1" in widget.words
+    assert widget.move(kv_heads=8, ratio=3.5, vocab=128_256).words.startswith("8,030,261,248 parameters")
+    assert widget.shown.title == "FFNs hold 70.2 % of 8.03 billion parameters"
+
+
+def test_the_widget_counts_no_more_key_value_heads_than_heads_and_says_so():
+    widget = model_size().move(heads=8, kv_heads=64)
+    assert "8 are counted" in widget.words
+    assert widget.words.split(" More")[0] == model_size().move(heads=8, kv_heads=8).words
+
+
+@pytest.mark.parametrize("heads", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("d_model", [1024, 3072, 16_384])
+def test_every_position_of_the_widget_can_be_shown(heads, d_model):
+    for kv_heads in (1, 8, 128):
+        assert model_size().move(heads=heads, d_model=d_model, kv_heads=kv_heads, ratio=1.0625, tied=True).error is None
