@@ -5,6 +5,7 @@ from ffnlib.ledger.flop_counter import count_flops
 from ffnlib.ledger.flops import crossovers, flop_ledger
 from ffnlib.ledger.parameters import count_model, llama_width
 from ffnlib.ledger.spec import Experts, LatentAttention, Spec, SpecError, known_model, known_models, read_spec
+from ffnlib.ledger.stopwatch import side_by_side
 
 __all__ = [
     "Comparison",
@@ -22,4 +23,5 @@ __all__ = [
     "known_models",
     "llama_width",
     "read_spec",
+    "side_by_side",
 ]

@@ -3,6 +3,7 @@
 from ffnlib.widgets.activation_curve import activation_curve, activation_curve_picture
 from ffnlib.widgets.adding_inputs import adding_inputs, adding_inputs_picture
 from ffnlib.widgets.controls import Choice, Matrix, Slider, Toggle
+from ffnlib.widgets.crossover_explorer import crossover_explorer, crossover_picture
 from ffnlib.widgets.explorer import Explorer, explore
 from ffnlib.widgets.model_size import model_size, model_size_picture
 from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
@@ -18,6 +19,8 @@ __all__ = [
     "activation_curve_picture",
     "adding_inputs",
     "adding_inputs_picture",
+    "crossover_explorer",
+    "crossover_picture",
     "explore",
     "model_size",
     "model_size_picture",

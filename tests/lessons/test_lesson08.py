@@ -13,6 +13,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from ffnlib.examination import lessons
+from ffnlib.ledger import crossovers
+from ffnlib.widgets import crossover_explorer
 from tests.lessons.counting import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("08_counting_flops")}
@@ -163,3 +165,42 @@ WRONG = [
 @pytest.mark.parametrize(("exercise_id", "answer", "told"), WRONG)
 def test_a_wrong_number_nobody_listed_is_explained_or_left_alone(exercise_id, answer, told):
     assert_told(exercise_id, answer, told)
+
+
+# ---------------------------------------------------------------- what the lesson's cells decide
+
+
+def test_the_self_test_of_the_document_is_eight_to_one_or_one_point_six():
+    T, d = 2**11, 2**12
+    ffn, core = ORACLE["ffn_flops"](1, T, d, 4 * d), 4 * T * T * d
+    assert (ffn, core) == (2**39, 2**36) == (549_755_813_888, 68_719_476_736)
+    assert Fraction(ffn, ORACLE["attention_flops"](T, d)) == Fraction(8, 5)
+    assert round(Fraction(6 * T * d * 11_008, core), 2) == Fraction("8.06")
+
+
+def test_the_lengths_of_the_table_by_hand():
+    assert crossovers(4096, 11_008, matrices=3)["scores and mixing = FFN"] == Fraction(3, 2) * 11_008 == 16_512
+    grouped = crossovers(4096, 14_336, matrices=3, kv_share=1 / 4)["whole attention = FFN"]
+    assert grouped == (6 * 14_336 - 5 * 4096) / 4 == 16_384
+
+
+@pytest.mark.parametrize("d", [512, 768, 1024, 4096])
+def test_the_rule_of_1000_to_2000_tokens_is_2d(d):
+    T = ORACLE["crossover"](d, 4 * d, True)
+    assert T == 2 * d == crossovers(d, 4 * d)["whole attention = FFN"]
+    assert ORACLE["ffn_flops"](1, T, d, 4 * d) == ORACLE["attention_flops"](T, d)
+
+
+def test_the_explorer_names_three_lengths_and_says_when_attention_always_costs_more():
+    widget = crossover_explorer()
+    assert all(length in widget.words for length in ("8,192", "16,384", "24,576"))
+    assert "more than the FFN at any length" in widget.move(ratio=1.5).words
+    assert "16,512" in widget.move(ratio=2.6875, ffn="three matrices, gated").words
+    assert "33,024" in widget.move(causal=True).words
+
+
+@pytest.mark.parametrize("d_model", [256, 16_384])
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 8.0])
+def test_every_position_of_the_explorer_can_be_shown(d_model, ratio):
+    for sharing in (1, 32):
+        assert crossover_explorer().move(d_model=d_model, ratio=ratio, sharing=sharing).error is None

@@ -1,0 +1,18 @@
+"""The stopwatch, with a clock that stands still until a work moves it."""
+
+from ffnlib.ledger import side_by_side
+
+
+def test_the_median_of_each_work_is_returned_and_the_first_round_is_not_counted():
+    now, order = [0.0], []
+    lasting = {"a": iter([100, 1, 9, 2]), "b": iter([100, 5, 5, 6])}
+
+    def work(name):
+        def run():
+            order.append(name)
+            now[0] += next(lasting[name])
+
+        return run
+
+    assert side_by_side({name: work(name) for name in lasting}, rounds=3, clock=lambda: now[0]) == {"a": 2, "b": 5}
+    assert order == ["a", "b"] * 4
