@@ -20,6 +20,8 @@ from ffnlib.widgets import (
     activation_curve_picture,
     adding_inputs,
     explore,
+    gate_and_up,
+    gate_and_up_picture,
     moving_rows,
     moving_rows_picture,
     tiny_layer,
@@ -372,3 +374,17 @@ def test_the_activation_curve_falls_with_gelu_and_has_a_corner_with_relu():
 def test_every_activation_is_drawn_from_end_to_end(activation):
     for x in (-4, 0, 4):
         assert activation_curve_picture(activation, x).words.startswith(f"{activation}({x}) = ")
+
+
+def test_a_gate_of_silu_enlarges_and_a_logistic_one_lets_a_share_pass():
+    assert repr(gate_and_up()) == "SiLU(2) = 1.762; times up, -1, the unit holds -1.762."
+    assert ask(gate_and_up(), activation="logistic (GLU)").words == (
+        "logistic(2) = 0.881; times up, -1, the unit holds -0.881."
+    )
+
+
+@pytest.mark.parametrize("gate", [-4, 0, 4])
+@pytest.mark.parametrize("up", [-3, 0, 1, 3])
+def test_without_an_activation_a_gated_unit_is_a_product(gate, up):
+    words = gate_and_up_picture("none (bilinear)", gate, up).words
+    assert words.endswith(f"the unit holds {gate * up + 0:g}.")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from statistics import mean, stdev
 
 import numpy as np
 import pytest
@@ -14,6 +16,9 @@ import torch
 from ffnlib import activations
 from ffnlib.examination import lessons
 from ffnlib.examination.verdict import NOT_YET, PASSED
+from ffnlib.layer import swiglu
+from ffnlib.ledger import count_model, known_model, llama_width
+from ffnlib.specimen.files import WEIGHTS
 from tests.lessons.test_exercises import verdict_on
 
 silu, sigmoid = activations.silu, activations.sigmoid
@@ -214,3 +219,61 @@ def test_known_widths(d, multiple_of, width):
 def test_a_number_without_an_explanation_is_left_unexplained():
     verdict = verdict_on(lessons.exercise("gated_ffn_parameters"), lambda d, d_ff: d**2 * 17 + d_ff * 5)
     assert verdict.misconception is None, verdict.message
+
+
+# ---------------------------------------------------------------- the lesson's deciding values, computed another way
+
+
+@pytest.mark.parametrize(("a", "b"), [(3.0, -2.0), (-0.5, 7.0), (0.0, 4.0), (-1e3, 1e-3)])
+def test_two_gated_units_multiply(a, b):
+    x, keys = torch.tensor([a, b], dtype=torch.float64), torch.tensor([[1.0, -1.0]], dtype=torch.float64)
+    gate, up = torch.nn.functional.silu(x[:1] @ keys), x[1:] @ keys
+    assert math.isclose((gate * up).sum().item(), a * b, rel_tol=0, abs_tol=1e-12)
+
+
+def test_exchanging_the_branches_is_harmless_only_with_their_matrices():
+    rng = np.random.default_rng(0)
+    x, W1, W3, W2 = rng.normal(size=(5, 4)), rng.normal(size=(4, 7)), rng.normal(size=(4, 7)), rng.normal(size=(7, 4))
+    right = by_loops(x, W1, W3, W2)
+    assert not np.allclose(swiglu(x, W3, W1, W2), right, rtol=0, atol=0.1)
+    assert np.allclose(((x @ W3) * silu(x @ W1)) @ W2, right, rtol=0, atol=1e-12)
+
+
+def test_a_third_matrix_doubles_what_expands_and_adds_half_to_the_layer():
+    class Gated(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w1, self.w3, self.w2 = (torch.nn.Linear(*sides, bias=False) for sides in ((6, 24), (6, 24), (24, 6)))
+
+    weights = {name: weight.numel() for name, weight in Gated().named_parameters()}
+    assert weights["w1.weight"] + weights["w3.weight"] == 2 * 6 * 24
+    assert sum(weights.values()) == Fraction(3, 2) * (2 * 6 * 24)
+
+
+@pytest.mark.parametrize(
+    ("rule", "width"),
+    [
+        ((4096, 256), 11008),
+        ((5120, 256), 13824),
+        ((6656, 256), 17920),
+        ((8192, 256), 22016),
+        ((8192, 4096, 1.3), 28672),
+        ((4096, 1024, 1.3), 14336),
+        ((16384, 4096, 1.2), 53248),
+    ],
+)
+def test_the_rule_gives_the_published_widths(rule, width):
+    assert llama_width(*rule) == width
+
+
+def test_the_two_t5_models_have_equally_many_feed_forward_weights():
+    plain, gated = (count_model(known_model(name)).of("FFN") for name in ("T5-base", "T5-v1.1-base"))
+    assert plain == gated == 24 * 2 * 768 * 3072 == 24 * 3 * 768 * 2048 == 113_246_208
+
+
+def test_no_difference_of_swiglu_in_the_race_stands_clear_of_zero():
+    rows = json.loads((WEIGHTS / "race.json").read_text(encoding="utf-8"))
+    loss = {(row["activation"], row["seed"]): row["loss"] for row in rows}
+    for other in ("relu", "gelu", "silu"):
+        gaps = [loss["swiglu", seed] - loss[other, seed] for seed in range(3)]
+        assert abs(mean(gaps)) < 4.303 * stdev(gaps) / math.sqrt(3)
