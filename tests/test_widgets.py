@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from ffnlib import figures
 from ffnlib.figures import Table
@@ -20,6 +21,7 @@ from ffnlib.widgets import (
     activation_curve_picture,
     adding_inputs,
     explore,
+    fading_gradients,
     gate_and_up,
     gate_and_up_picture,
     moving_rows,
@@ -28,6 +30,7 @@ from ffnlib.widgets import (
     tiny_layer_picture,
 )
 from ffnlib.widgets.explorer import LIVE
+from ffnlib.widgets.fading_gradients import gradient_sizes
 
 
 def line_of(slope=1, shape="straight", shifted=False):
@@ -388,3 +391,35 @@ def test_a_gate_of_silu_enlarges_and_a_logistic_one_lets_a_share_pass():
 def test_without_an_activation_a_gated_unit_is_a_product(gate, up):
     words = gate_and_up_picture("none (bilinear)", gate, up).words
     assert words.endswith(f"the unit holds {gate * up + 0:g}.")
+
+
+@pytest.mark.parametrize("norm", ["no norm", "pre-norm", "post-norm"])
+@pytest.mark.parametrize("skip", [True, False])
+def test_the_gradients_of_the_stack_are_autograds(norm, skip):
+    rng, depth = np.random.default_rng(0), 5
+    x, weighing = map(torch.from_numpy, rng.normal(size=(2, 64, 32)))
+    streams = [x.requires_grad_()]
+    for _ in range(depth):
+        W1, W2 = (
+            torch.from_numpy(rng.uniform(-b, b, shape))
+            for b, shape in ((2 / 32**0.5, (32, 128)), (2 / 128**0.5, (128, 32)))
+        )
+        before = streams[-1]
+        inner = torch.nn.functional.layer_norm(before, (32,)) if norm == "pre-norm" else before
+        after = torch.relu(inner @ W1) @ W2 + (before if skip else 0)
+        streams.append(torch.nn.functional.layer_norm(after, (32,)) if norm == "post-norm" else after)
+    found = torch.autograd.grad((streams[-1] * weighing).sum(), streams)
+    assert np.allclose(gradient_sizes(depth, norm, 2.0, skip), [float(one.norm()) for one in found], rtol=1e-9)
+
+
+def test_the_gradient_fades_without_the_skip_and_twice_the_weights_or_a_norm_keep_it():
+    assert (
+        "stays within a factor of 3 with the skip and falls to 5e-16 of its size without it" in fading_gradients().words
+    )
+    for norm, scale in (("no norm", 2.0), ("pre-norm", 1.0), ("post-norm", 1.0)):
+        sizes = gradient_sizes(24, norm, scale, skip=False)
+        assert 0.05 < sizes[0] / sizes[-1] < 20
+
+
+def test_a_stack_deeper_than_the_slider_is_brought_back_and_said():
+    assert fading_gradients().move(depth=99).note == "layers: 99 is above 48; 48 is used."

@@ -694,3 +694,73 @@ def test_the_generator_of_the_learner_is_left_alone():
     torch.manual_seed(5)
     told("feed_forward_module", Plain)
     assert torch.equal(torch.rand(1), expected)
+
+
+# ---------------------------------------------------------------- the lesson's deciding values, computed another way
+
+
+def test_the_sum_of_lesson_02_is_normalised_as_exact_fractions_say():
+    total = [Fraction(17, 10), Fraction(-7, 10), Fraction(14, 10), Fraction(12, 10)]
+    mean = sum(total) / 4
+    variance = sum((v - mean) ** 2 for v in total) / 4
+    assert (mean, variance) == (Fraction(9, 10), Fraction(885, 1000))
+    assert sum(v**2 for v in total) / 4 == Fraction(1695, 1000)
+    by_hand = [float(v - mean) / float(variance) ** 0.5 for v in total]
+    ours = layer.layer_norm(np.array(total, dtype=float), np.ones(4), np.zeros(4), 0)
+    assert np.allclose(ours, by_hand, rtol=0, atol=1e-12) and np.round(by_hand, 2).tolist() == [0.85, -1.7, 0.53, 0.32]
+
+
+@pytest.mark.parametrize(("wiring", "norm_first"), [(layer.pre_norm, True), (layer.post_norm, False)])
+def test_the_block_in_numpy_is_torchs_with_one_head(wiring, norm_first):
+    torch.manual_seed(0)
+    theirs = torch.nn.TransformerEncoderLayer(6, 1, 24, 0.0, batch_first=True, norm_first=norm_first).double()
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    torch.nn.init.zeros_(theirs.self_attn.in_proj_bias)
+    w = {name: value.numpy() for name, value in theirs.state_dict().items()}
+    Wq, Wk, Wv = (part.T for part in np.split(w["self_attn.in_proj_weight"], 3))
+
+    def attention(x):
+        mixed = layer.self_attention(x, Wq, Wk, Wv)
+        return mixed @ w["self_attn.out_proj.weight"].T + w["self_attn.out_proj.bias"]
+
+    def ffn(x):
+        return layer.feed_forward(x, w["linear1.weight"].T, w["linear1.bias"], w["linear2.weight"].T, w["linear2.bias"])
+
+    def norm(number):
+        return lambda x: layer.layer_norm(x, w[f"norm{number}.weight"], w[f"norm{number}.bias"], 1e-5)
+
+    x = np.random.default_rng(0).normal(size=(2, 5, 6))
+    ours = wiring(wiring(x, attention, norm(1)), ffn, norm(2))
+    with torch.no_grad():
+        assert np.allclose(ours, theirs(torch.from_numpy(x)).numpy(), rtol=0, atol=1e-9)
+    if norm_first:
+        assert np.array_equal(ours, layer.transformer_block(x, attention, ffn, norm(1), norm(2)))
+
+
+def test_a_mixture_of_one_head_never_leaves_the_range_of_the_values_and_a_projection_does():
+    rng = np.random.default_rng(0)
+    x, Wq, Wk, Wv = rng.normal(size=(9, 4)), *rng.normal(size=(3, 4, 4))
+    mixed, values = layer.self_attention(x, Wq, Wk, Wv), x @ Wv
+    assert (mixed <= values.max(0) + 1e-12).all() and (mixed >= values.min(0) - 1e-12).all()
+    assert ((mixed @ (9 * np.eye(4))).max(0) > values.max(0)).any()
+
+
+def test_attention_is_no_linear_map_of_the_sequence_unless_the_sequence_is_one_row():
+    rng = np.random.default_rng(1)
+    x, *heads = rng.normal(size=(4, 4, 4))
+    assert not np.allclose(layer.self_attention(2 * x, *heads), 2 * layer.self_attention(x, *heads))
+    assert np.allclose(layer.self_attention(2 * x[:1], *heads), 2 * layer.self_attention(x[:1], *heads))
+
+
+def test_without_the_skip_the_chain_rule_alone_makes_the_gradient_vanish():
+    rng, d, d_ff = np.random.default_rng(2), 16, 64
+    sizes = {}
+    for skip in (0, 1):
+        jacobian, x = np.eye(d), rng.normal(size=d)
+        for _ in range(24):
+            W1, W2 = rng.uniform(-1, 1, (d, d_ff)) / d**0.5, rng.uniform(-1, 1, (d_ff, d)) / d_ff**0.5
+            step = W1 * (x @ W1 > 0) @ W2 + skip * np.eye(d)  # d next / d x, in rows
+            jacobian, x = jacobian @ step, np.maximum(0, x @ W1) @ W2 + skip * x
+        sizes[skip] = np.linalg.norm(jacobian) / d**0.5
+    assert sizes[0] < 1e-12 and 0.5 < sizes[1] < 20
