@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import os
 import re
 import stat
 import zipfile
@@ -15,6 +16,8 @@ from ffnlib.examination import lessons
 
 LARGEST_FILE = 32 * 2**20  # bytes
 MOST_MEMBERS = 1_000
+LONGEST_NAME = 255  # characters of a file or folder, as on every file system
+DEEPEST_FOLDER = 20
 LARGEST_ARCHIVE = 200_000_000  # bytes, unpacked
 
 MOODLE = re.compile(r"^(?P<student>.+?)_assignsubmission_[a-z]+_?(?P<name>.*)$", re.DOTALL)
@@ -78,7 +81,7 @@ def collect_entry(entry: Path) -> Iterator[Handed]:
     elif entry.is_dir():
         yield from collect_student(entry, student_from_folder(name))
     elif is_archive(name):
-        yield from unpack(entry, name, "")
+        yield from unpack(entry, name, "", loose=True)
     elif is_notebook(name):
         yield from read_file(entry, name, student_from_name(name))
     elif name != TIMESTAMP:
@@ -93,6 +96,9 @@ def collect_student(folder: Path, student: str) -> Iterator[Handed]:
         if path.is_symlink():
             found = True
             yield Handed(student, file, None, 0.0, "it is a link, and links are not followed")
+        elif os.path.isdir(path):
+            found = True
+            yield Handed(student, file, None, 0.0, "it is a folder that cannot be read, or lies too deep in others")
         elif is_archive(path.name):
             found = True
             yield from unpack(path, file, student)
@@ -106,13 +112,23 @@ def collect_student(folder: Path, student: str) -> Iterator[Handed]:
         yield Handed(student, clean(folder.name), None, 0.0, problem)
 
 
-def walk(folder: Path) -> Iterator[Path]:
-    """Yield the files and links under a folder, in a fixed order, without following links."""
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+def walk(folder: Path, depth: int = 0) -> Iterator[Path]:
+    """Yield the files and links under a folder, in a fixed order, without following links.
+
+    A folder that cannot be read, or that lies too deep, is yielded itself.
+    """
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: path.name) if depth < DEEPEST_FOLDER else None
+    except OSError:
+        entries = None
+    if entries is None:
+        yield folder
+        return
+    for path in entries:
         if is_ignored(path.name):
             continue
-        if path.is_dir() and not path.is_symlink():
-            yield from walk(path)
+        if os.path.isdir(path) and not os.path.islink(path):
+            yield from walk(path, depth + 1)
         else:
             yield path
 
@@ -154,6 +170,9 @@ def modified(path: Path) -> float:
 def timestamp(path: Path) -> float:
     """Return the time nbgrader wrote beside a notebook, 0 without one."""
     try:
+        status = os.lstat(path.parent / TIMESTAMP)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > 1_000:
+            return 0.0
         text = (path.parent / TIMESTAMP).read_text(encoding="utf-8").strip()[:40]
         found = datetime.fromisoformat(re.sub(r" ?(UTC|Z)$", "+00:00", text))
         return found.replace(tzinfo=found.tzinfo or timezone.utc).timestamp()
@@ -182,16 +201,22 @@ def student_from_name(name: str) -> str:
 
 
 def clean(name: str) -> str:
-    """Return a name that every encoding can write: bytes that are no text become question marks."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+    """Return a name that every encoding can write: bytes that are no text are spelt out, each its own way."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 # ---------------------------------------------------------------- archives
 
 
-def unpack(archive: Path, file: str, student: str) -> Iterator[Handed]:
-    """Yield the notebooks in an archive, read in memory and never written to disk."""
+def unpack(archive: Path, file: str, student: str, loose: bool = False) -> Iterator[Handed]:
+    """Yield the notebooks in an archive, read in memory and never written to disk.
+
+    `loose` says that it lies among others, so that the one folder in it may be called the same as theirs.
+    """
     owner = student or student_from_name(file)
+    if not archive.is_file():
+        yield Handed(owner, file, None, 0.0, "it is not a regular file")
+        return
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
@@ -199,12 +224,13 @@ def unpack(archive: Path, file: str, student: str) -> Iterator[Handed]:
             if problem:
                 yield Handed(owner, file, None, modified(archive), problem)
                 return
-            found = False
-            for member in sorted(members, key=lambda member: member.filename):
-                if not member.is_dir() and wanted(member):
-                    found = True
-                    yield read_member(opened, member, file, student)
-            if not found:
+            chosen = [member for member in members if not member.is_dir() and wanted(member)]
+            around = around_all([PurePosixPath(member.filename) for member in chosen]) if chosen else ""
+            if around == "learner" and loose and not MOODLE.match(PurePosixPath(chosen[0].filename).parts[0]):
+                student = student or owner
+            for member in sorted(chosen, key=lambda member: member.filename):
+                yield read_member(opened, member, file, student, around == "class")
+            if not chosen:
                 yield Handed(owner, file, None, modified(archive), "no notebook is in this archive")
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError) as error:
         yield Handed(owner, file, None, modified(archive), f"it is not an archive that can be opened ({error})")
@@ -226,18 +252,22 @@ def archive_problem(members: list[zipfile.ZipInfo]) -> str:
         path = PurePosixPath(member.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", member.filename):
             return "it holds a path that leads outside"
+        if len(path.parts) > DEEPEST_FOLDER or any(len(part) > LONGEST_NAME for part in path.parts):
+            return "it holds a path that no file system has"
         if stat.S_ISLNK(member.external_attr >> 16):
             return "it holds a link"
     return ""
 
 
-def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, student: str) -> Handed:
-    """Return one notebook of an archive; the announced size is not believed."""
+def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, student: str, wrapped: bool) -> Handed:
+    """Return one notebook of an archive; the announced size is not believed. A folder around a class is passed over."""
     path = PurePosixPath(member.filename)
+    if wrapped:
+        path = PurePosixPath(*path.parts[1:])
     name = clean(f"{file}/{member.filename}")
     if not student:
         student = student_of_member(path, file)
-    time = float(calendar.timegm((*member.date_time, 0, 0, 0)))
+    time = member_time(member)
     try:
         with opened.open(member) as stream:
             data = stream.read(LARGEST_FILE + 1)
@@ -248,6 +278,24 @@ def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, stu
     if len(data) > LARGEST_FILE:
         return Handed(student, name, None, time, too_large(len(data)))
     return Handed(student, name, data, time, notes=late_note(path.name))
+
+
+def member_time(member: zipfile.ZipInfo) -> float:
+    """Return when a member was changed last, 0 when its archive does not know: a month may be 0 there."""
+    try:
+        return float(calendar.timegm((*member.date_time, 0, 0, 0)))
+    except ValueError:
+        return 0.0
+
+
+def around_all(paths: list[PurePosixPath]) -> str:
+    """Return what the one folder around everything is: of a "class", whose folders it holds, of a "learner", or ""."""
+    if len({path.parts[0] for path in paths}) > 1 or any(len(path.parts) < 2 for path in paths):
+        return ""
+    if MOODLE.match(paths[0].parts[0]):
+        return "learner"
+    inner = {path.parts[1] for path in paths if len(path.parts) > 2 and not LESSON.search(path.parts[1])}
+    return "class" if len(inner) > 1 and all(len(path.parts) > 2 for path in paths) else "learner"
 
 
 def student_of_member(path: PurePosixPath, file: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ffnlib.examination import lessons
@@ -107,10 +108,17 @@ class Interview:
 
     def fresh_worker(self, parts: list[Part]):
         """Return a worker; the time that loading its libraries takes is not the submission's."""
+        with self.the_clock_stopped():
+            return self.workshop.worker(libraries_for(parts))
+
+    @contextmanager
+    def the_clock_stopped(self):
+        """Leave out of the submission's time what the judge does, and how long it waits for its turn."""
         started = time.monotonic()
-        worker = self.workshop.worker(libraries_for(parts))
-        self.deadline += time.monotonic() - started
-        return worker
+        try:
+            yield
+        finally:
+            self.deadline += time.monotonic() - started
 
     def close(self) -> None:
         """End the worker, if there is one."""
@@ -139,7 +147,8 @@ class Interview:
         if self.session is None and not self.load():
             return Verdict(exercise.id, STOPPED, None, (("because", self.notes[-1]),))
         try:
-            self.examiner.probes(exercise)
+            with self.the_clock_stopped():
+                self.examiner.probes(exercise)
         except Exception as error:
             text = f"this is our mistake, the work is safe: no probes could be drawn ({type(error).__name__})"
             return Verdict(exercise.id, BROKEN, None, (("because", text),))
@@ -160,7 +169,8 @@ class Interview:
         if misses_a_name(evidence) and self.widen():
             return self.examine(exercise, left)
         self.asked += 1
-        verdict = self.examiner.verdict(exercise, evidence)
+        with self.the_clock_stopped():
+            verdict = self.examiner.verdict(exercise, evidence)
         if not verdict.passed and (answer_name(exercise), number) in self.session.outdated:
             return self.examine_as_it_stood(exercise, number, left)
         return with_failure(verdict, evidence) if self.settings.graded else verdict

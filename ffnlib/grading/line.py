@@ -6,6 +6,7 @@ evaluated; sizes are bounded before anything is read, and every field is checked
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from fractions import Fraction
@@ -28,6 +29,7 @@ from ffnlib.grading.worker.frames import Ended, send
 LARGEST_MESSAGE = 40_000_000  # bytes
 LARGEST_HEAD = 16_000_000  # bytes of a message that are not array contents
 LARGEST_CONVERSATION = 160_000_000  # bytes about one exercise
+MOST_FACTS = 100  # about one module, at every level
 
 
 class Malformed(ValueError):
@@ -69,8 +71,9 @@ class Line:
         if int.from_bytes(data[:8], "big") > LARGEST_HEAD:
             raise Malformed("a message with too many parts")
         try:
+            json.loads(data[8 : 8 + int.from_bytes(data[:8], "big")], object_pairs_hook=_cheap_to_rebuild)
             return from_bytes(data)
-        except ValueError as error:
+        except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
             raise Malformed(str(error)) from None
 
     def raw(self, size: int, deadline: float) -> bytes:
@@ -89,6 +92,19 @@ class Line:
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
+
+
+def _cheap_to_rebuild(pairs: list) -> dict:
+    """Return an object of a message's head, unless rebuilding it takes more than a time in proportion to its size.
+
+    Numbers as keys can be chosen so that all of them collide, and a fraction is reduced when it is made.
+    """
+    found = dict(pairs)
+    if not all(type(entry[0]) is str for entry in found.get("dict", ())):
+        raise Malformed("a dict with keys that are not text")
+    if sum(len(part) for part in found.get("fraction", ())) > LARGEST_INTEGER:
+        raise Malformed("a fraction of too many digits")
+    return found
 
 
 def _left(deadline: float) -> float:
@@ -137,10 +153,11 @@ def _text(value) -> None:
 
 def _observation(value) -> None:
     _require(type(value) is Observation, value)
-    _require((value.returned is None) != (value.raised is None), value)
+    _require(value.returned is not None or value.raised is not None, value)
     if value.returned is not None:
         _seen(value.returned, 0)
-    else:
+        _require(value.raised is None or value.returned.kind == "module", value)  # it can be built and fail to run
+    if value.raised is not None:
         accepted_exception(value.raised)
     _require(type(value.changed) is tuple and len(value.changed) <= 100, value)
     for position in value.changed:
@@ -221,6 +238,32 @@ def _entries(value: Seen, depth: int) -> None:
         _seen(entry[1], depth + 1)
 
 
+def _module(value: Seen, depth: int) -> None:
+    _require(type(value.value) is dict and depth == 0, value)
+    _texts(tuple(value.value), MOST_FACTS)
+    for fact in value.value.values():
+        _fact(fact, 1)
+
+
+def _fact(value, depth: int) -> None:
+    """Refuse whatever is no plain fact about a module."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        _require(len(value) <= MOST_FACTS and depth <= DEEPEST_LIST, value)
+        for item in value:
+            _fact(item, depth + 1)
+    elif kind is Seen:
+        _seen(value, 1)
+    elif kind is Raised:
+        accepted_exception(value)
+    elif kind is str:
+        _text(value)
+    elif kind is int:
+        _require(0 <= value < 2**40, value)
+    else:
+        _require(value is None or kind is bool, value)
+
+
 _CONTENT = {
     "array": _array,
     "int": _integer,
@@ -234,6 +277,7 @@ _CONTENT = {
     "dict": _entries,
     "none": _nothing,
     "ellipsis": _nothing,
+    "module": _module,
     "large": _nothing,
     "other": _nothing,
 }

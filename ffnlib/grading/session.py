@@ -15,7 +15,7 @@ from ffnlib.grading.examiner import Examiner
 from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND
 
-LARGEST_GIFT = 20_000  # numbers an answer may send to a function of the judge's
+LARGEST_GIFT = 4_000  # numbers an answer may send to a function of the judge's
 TORCH = re.compile(r"\btorch\b")
 
 

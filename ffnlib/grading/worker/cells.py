@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import inspect
 import os
 import random
 import re
@@ -95,20 +96,44 @@ def names_used(value, namespace: dict) -> dict[str, int]:
 def run_cell(source: str, filename: str, namespace: dict):
     """Run one cell and return how it failed, described, or None.
 
-    What a failing cell defines after the point of failure is defined all the same.
+    What a failing cell defines after the point of failure is defined all the same, and so are the names that it would
+    have been the first to assign: a cell can fail here for what works where it was written.
     """
     statements: list = []
     try:
         tree = parsed(source, filename)
         statements = tree.body
-        exec(compile(tree, filename, "exec", dont_inherit=True), namespace)
+        run(tree, filename, namespace)
     except BaseException as error:
         failed = failing_line(error, filename)
         for statement in statements:
-            if isinstance(statement, DEFINING) and statement.lineno > failed:
+            if statement.lineno > failed and (isinstance(statement, DEFINING) or names_anew(statement, namespace)):
                 rescue(statement, filename, namespace)
         return evidence.describe(error)
     return None
+
+
+def run(tree: ast.Module, filename: str, namespace: dict) -> None:
+    """Run the tree of a cell; as in Jupyter, `await` may stand outside a function."""
+    code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    if not code.co_flags & inspect.CO_COROUTINE:
+        exec(code, namespace)
+        return
+    import asyncio
+
+    async def cell():
+        await eval(code, namespace)
+
+    asyncio.run(cell())
+
+
+def names_anew(statement: ast.stmt, namespace: dict) -> bool:
+    """Return whether a statement does nothing but assign to names that do not exist yet."""
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return not [name for name in names if not isinstance(name, ast.Name) or name.id in namespace]
 
 
 def failing_line(error: BaseException, filename: str) -> int:

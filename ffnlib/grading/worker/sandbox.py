@@ -85,6 +85,8 @@ def give_up_privileges() -> list[str]:
 
 # Landlock: rights to files by path
 
+LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
+
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 HANDLED = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # rights known by ABI; later ones know 0xFFFF
 
@@ -109,7 +111,8 @@ def landlock_rules() -> tuple[int, str]:
         return -1, ""
     for path in readable_paths():
         _allow(libc, rules, path, READ_FILE | READ_DIR if path.is_dir() else READ_FILE)
-    _allow(libc, rules, FFNLIB, READ_DIR)  # names only: an import lists the folder
+    for folder in (FFNLIB, *{Path(sysconfig.get_path(name)) for name in LIBRARIES}):
+        _allow(libc, rules, folder, READ_DIR)  # names only: an import lists the folder
     _allow(libc, rules, Path(os.devnull), READ_FILE | WRITE_FILE)
     return rules, f"landlock {abi}"
 
@@ -126,11 +129,23 @@ def _allow(libc, rules: int, path: Path, rights: int) -> None:
 
 def readable_paths() -> list[Path]:
     """Return what a worker may read: Python's libraries, the system's, ffnlib's mathematics without its exercises."""
-    libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    libraries = [sysconfig.get_path(name) for name in LIBRARIES]
     system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"]
     system += ["/usr/share/zoneinfo", "/dev/urandom", "/dev/zero"]
-    own = [*FFNLIB.glob("*.py"), FFNLIB / "__pycache__", FFNLIB / "specimen", FFNLIB.parent / "notebooks"]
-    return [*map(Path, libraries), *map(Path, system), *own]
+    own = [*FFNLIB.glob("*.py"), FFNLIB / "__pycache__", FFNLIB / "specimen", FFNLIB / "ledger"]
+    own.append(FFNLIB.parent / "notebooks")
+    return [path for library in (*libraries, *system) for path in without_course(Path(library).resolve())] + own
+
+
+def without_course(library: Path) -> list[Path]:
+    """Return a library's folder, or what lies in it beside the course when the course is installed there."""
+    if library not in FFNLIB.parents:
+        return [library]
+    found: list[Path] = []
+    for entry in library.iterdir():
+        if entry != FFNLIB:
+            found += without_course(entry)
+    return found
 
 
 def restrict_files(rules: int) -> bool:
@@ -162,7 +177,9 @@ DENIED = {
     "sethostname": (170, 161), "setdomainname": (171, 162), "iopl": (172, None), "ioperm": (173, None),
     "modify_ldt": (154, None), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "setpriority": (141, 140), "sched_setscheduler": (144, 119),
-    "sched_setattr": (314, 274), "setrlimit": (160, 164), "fanotify_init": (300, 262),
+    "sched_setattr": (314, 274), "sched_setparam": (142, 118), "sched_setaffinity": (203, 122),
+    "ioprio_set": (251, 30), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    "setrlimit": (160, 164), "fanotify_init": (300, 262),
     # memory that no limit counts
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "shmat": (30, 196),
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
@@ -177,6 +194,10 @@ DENIED = {
     "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
 }  # fmt: skip
+COMMANDS = {  # of the second argument: to have signals sent to another process, to type on a terminal
+    "fcntl": ((72, 25), (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": ((16, 29), (0x8901, 0x8902, 0x5412)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI
+}
 CONDITIONAL = {
     "clone": (56, 220),
     "clone3": (435, 435),
@@ -211,6 +232,9 @@ def seccomp_filter(machine: str, pid: int) -> bytes | None:
     code += _when(number["tgkill"], (_argument(0), (EQUAL, 1, 0, pid), deny, allow))
     reading_limits = (_argument(2), (EQUAL, 0, 2, 0), _argument(2, 4), (EQUAL, 1, 0, 0), deny, allow)
     code += _when(number["prlimit64"], reading_limits)
+    for entry, commands in COMMANDS.values():
+        refused = [part for command in commands for part in ((EQUAL, 0, 1, command), deny)]
+        code += _when(entry[column], (_argument(1), *refused, allow))
     for name, position in (("open", 1), ("openat", 2)):
         if number[name] is not None:
             code += _when(number[name], (_argument(position), (ANY_BIT, 0, 1, WRITING), deny, allow))
