@@ -98,7 +98,7 @@ def examine(exercise, answer, seed: int) -> Verdict:
         because = f"you stopped it after {seconds:.0f} s, while your answer was being called"
         lines = (("because", because), ("next", "look for a loop that never ends"))
         return Verdict(exercise.id, NOT_YET, "interrupted", lines)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = f"this is our mistake, your work is safe ({type(error).__name__}: {error})"
         step = "please tell whoever gave you this course, with this line"
         return Verdict(exercise.id, BROKEN, None, (("because", text), ("next", step)))

@@ -111,6 +111,12 @@ def _read_ndarray(seen) -> Reading:
 
 
 def _unread_dtype(dtype: str) -> Complaint:
+    if dtype == "float64":
+        return Complaint(
+            "tensor without plain numbers",
+            "the tensor holds no plain block of numbers",
+            "make it dense and real: tensor.to_dense()",
+        )
     return low_precision(dtype) if "float" in dtype else OBJECTS
 
 

@@ -148,7 +148,13 @@ def _cause(exercise: Exercise, evidence: Evidence, trials: list[Trial], complain
             return named, ["besides, no error is raised where one is asked for"]
         if not any(trial.difference for trial in answered):
             named = explain.missing_error(wrong)
-    named = named or explain.refused(wrong) or explain.constant(trials) or explain.refuses_too_much(trials)
+    named = (
+        named
+        or explain.refused(wrong)
+        or explain.constant(trials)
+        or explain.refuses_too_much(trials)
+        or explain.nothing_computed(exercise, trials)
+    )
     if named is not None:
         return named, [f"and {complaint.because}"] if complaint and named[0] != complaint.name else []
     if complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):

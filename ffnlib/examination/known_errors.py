@@ -34,6 +34,11 @@ NOTHING_TO_STACK = (
     "there are no rows in this call, and np.stack, np.concatenate and np.vstack need at least one array",
     "a product with @ works for no rows as well; or begin with np.zeros(x.shape) and fill it",
 )
+AXES_TAKEN_APART = (
+    "a fixed number of axes",
+    "a shape is taken apart into a fixed number of names, and this call has another number of axes",
+    "x.shape[-1] is the last axis whatever comes before it; ... stands for all the others",
+)
 KNOWN = (
     ("ValueError", "truth value of an", ARRAY_IN_IF),
     ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
@@ -45,6 +50,7 @@ KNOWN = (
     ("OverflowError", "math range error", MATH_TOO_LARGE),
     ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
     ("ValueError", "need at least one array to", NOTHING_TO_STACK),
+    ("ValueError", "values to unpack", AXES_TAKEN_APART),
 )
 
 

@@ -120,7 +120,8 @@ def moe_in_torch(x, W_router, W1, b1, W2, b2, k):
 
 
 def moe_stacked(x, W_router, W1, b1, W2, b2, k):
-    return np.stack([moe_by_token(row[None], W_router, W1, b1, W2, b2, k)[0] for row in x])
+    rows = [moe_by_token(row[None], W_router, W1, b1, W2, b2, k)[0] for row in x]
+    return np.array(rows).reshape(x.shape)
 
 
 class Mixture:

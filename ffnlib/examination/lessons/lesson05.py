@@ -368,9 +368,12 @@ def dead_units_probes(rng):
     square = rng.normal(size=(6, 6))
     square[:, 1] = 0
     square[2:4] = 0
+    faint = np.full((3, 4), 1e-200)  # its squares are zero, it is not
+    faint[:, 2] = 0
     return (
         call(_activity(rng, 7, 6)),
         call(_activity(rng, 8, int(rng.integers(8, 11)), 2)),
+        call(faint),
         call(_activity(rng, 9, int(rng.integers(13, 17)))),
         call(square),
         call(whole),

@@ -144,6 +144,7 @@ def rome_probes(rng):
         call(rng.integers(-4, 5, size=(3, 2)), whole, np.array([1, -2]), rng.integers(-4, 5, size=3)),
         call(W, C, np.zeros(5), v),
         call(*rome_case(rng, 2, 2)),
+        call(small_W, small_C, small_k * 1e-5, small_v),
     )
 
 
@@ -324,6 +325,7 @@ def rome_layer_probes(rng):
         call(W1, -np.abs(W1 @ x) - 1, W2, b2, x, v, C),
         call(*rome_layer_case(rng, 3, 3)),
         call(W1, np.abs(W1 @ x) + 1, W2, b2, x, v, C),
+        call(W1 * 1e-4, b1 * 1e-4, W2, b2, x, v, C),
     )
 
 
