@@ -1,24 +1,31 @@
-"""`python3 -m ffnlib export`: the course in other forms."""
+"""`python3 -m ffnlib export`: the course in other forms.
+
+Each form is a module with `write_course(root, out) -> lessons`; a form whose module is missing is named as such.
+"""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FORMS = ("nbgrader",)
+FORMS = {
+    "nbgrader": "ffnlib.authoring.nbgrader_course",
+    "anki": "ffnlib.authoring.anki_deck",
+    "html": "ffnlib.authoring.html_site",
+}
 
 
 def add_arguments(parser):
     """Describe the options of `python3 -m ffnlib export`."""
-    parser.add_argument("form", choices=FORMS, help="nbgrader: a course directory that nbgrader grades")
+    parser.add_argument("form", choices=tuple(FORMS), help="nbgrader: a course directory; anki: flashcards; html: a site")
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="folder to write into")
 
 
 def main(args, root=ROOT):
     """Carry out `python3 -m ffnlib export`; return 0 when it is written and 1 when it cannot be."""
-    from ffnlib.authoring import nbgrader_course
-
+    form = import_module(FORMS[args.form])
     try:
-        lessons = nbgrader_course.write_course(root, args.out)
+        lessons = form.write_course(root, args.out)
     except (OSError, ValueError) as problem:
         print(problem, file=sys.stderr)
         return 1
