@@ -17,7 +17,8 @@ FORMS = {
 
 def add_arguments(parser):
     """Describe the options of `python3 -m ffnlib export`."""
-    parser.add_argument("form", choices=tuple(FORMS), help="nbgrader: a course directory; anki: flashcards; html: a site")
+    forms = "nbgrader: a course directory; anki: flashcards; html: a site"
+    parser.add_argument("form", choices=tuple(FORMS), help=forms)
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="folder to write into")
 
 

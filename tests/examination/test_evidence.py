@@ -251,7 +251,8 @@ def test_only_plain_data_travels():
     "head",
     [
         b"", b"{", b"[1]", b"1", b'{"unknown":1}', b'{"array":["O",[1],8]}', b'{"array":["<f8",[1],800]}',
-        b'{"array":["<f8",[1,2],8]}', b'{"array":["<f8",[-1],-8]}', b'{"int":"x"}', b'{"tuple":1}',
+        b'{"tuple":[1]}', b'{"array":["<f8",[1],800,false]}', b'{"array":["<f8",[-1],8,false]}',
+        b'{"array":["<f8",[1,2],8,false]}', b'{"array":["<f8",[-1],-8]}', b'{"int":"x"}', b'{"tuple":1}',
         b'{"int":"1","a":2}',
         b'{"Seen":[1]}', b'{"fraction":["1","0"]}', b'{"array":["<f8",[1180591620717411303424],8]}',
         b'{"tuple":' * 5000 + b"1" + b"}" * 5000,
