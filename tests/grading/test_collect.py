@@ -64,7 +64,7 @@ def test_a_name_says_whose_it_is(name, student):
 def test_moodles_archive(hand_in):
     members = {
         "Ann Example_1_assignsubmission_file_/01_formula.ipynb": RIGHT,
-        "Ben Example_2_assignsubmission_file_/work/01_formula.ipynb": RIGHT,
+        "Ben Example_2_assignsubmission_file_/homework/01_formula.ipynb": RIGHT,
         "__MACOSX/Ben Example_2_assignsubmission_file_/._01_formula.ipynb": b"\0",
         "Ben Example_2_assignsubmission_file_/.ipynb_checkpoints/01_formula-checkpoint.ipynb": RIGHT,
     }
