@@ -44,7 +44,8 @@ def bound_by(submission):
 
 
 @pytest.mark.parametrize("kind", HONEST)
-def test_both_doors_say_the_same(kind, workshop):
+def test_both_doors_say_the_same(kind, workshop, monkeypatch):
+    monkeypatch.setattr(np, "matmul", np.matmul)  # one of them removes it, here from this very process
     submission = read_submission(Handed("ann", "x.ipynb", golden.KINDS[kind][1], 0.0))
     exercises = lessons.exercises(submission.lesson)
     graded = Interview(submission, exercises, Examiner(OPEN), workshop).verdicts()
