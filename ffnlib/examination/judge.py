@@ -194,27 +194,16 @@ def _right_numbers(exercise, evidence, complaint, changed, trials, notes) -> Ver
     """Return the verdict when every number is right and something else is not."""
     if evidence.library:
         because = f"the answer calls {exercise.library}, which is the function asked for"
-        return _not_yet(
-            exercise,
-            "library call",
-            (("because", because), ("next", "write it yourself from smaller operations"), *notes),
-        )
+        step = "write it yourself from smaller operations"
+        return _not_yet(exercise, "library call", (("because", because), ("next", step), *notes))
     if complaint:
         shown = next(t for t in trials if t.reading and t.reading.complaint)
-        return _form_verdict(exercise, complaint, shown, notes)
-    name, because, step = explain.changed_input(exercise, changed)
-    lines = (("called", call_words(exercise, changed[0].args)), ("because", because), ("next", step), *notes)
+        name, because, step = complaint.name, complaint.because, complaint.next
+    else:
+        shown = changed[0]
+        name, because, step = explain.changed_input(exercise, changed)
+    lines = (("called", call_words(exercise, shown.args)), ("because", because), ("next", step), *notes)
     return _not_yet(exercise, name, lines)
-
-
-def _form_verdict(exercise, complaint: Complaint, shown: Trial, notes) -> Verdict:
-    lines = (
-        ("called", call_words(exercise, shown.args)),
-        ("because", complaint.because),
-        ("next", complaint.next),
-        *notes,
-    )
-    return _not_yet(exercise, complaint.name, lines)
 
 
 def _called_and_got(exercise: Exercise, trial: Trial):

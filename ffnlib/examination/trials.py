@@ -72,6 +72,7 @@ def in_row_order(rows: np.ndarray, strengths: np.ndarray) -> np.ndarray:
 
 
 def put_to_trial(exercise: Exercise, args: tuple, seen: Observation) -> Trial:
+    """Return one call with what the oracle gives for it beside what was seen."""
     expected, error = outcome(exercise, exercise.oracle, args)
     reading = _normalised(exercise.returns, read(exercise.returns, seen.returned), args) if seen.returned else None
     return Trial(args, expected, error, seen, reading, _difference(exercise, args, expected, error, seen, reading))
@@ -84,7 +85,7 @@ def _difference(exercise, args, expected, error: Raised | None, seen: Observatio
         return Difference(_raised_text(seen.raised), "raised")
     if error:
         return Difference(f"a result, where {error.types[0]} should be raised", "not raised")
-    if reading.value is None or (isinstance(reading.value, tuple) and None in [_whole(v) for v in reading.value]):
+    if reading.value is None or (isinstance(reading.value, tuple) and any(part is None for part in reading.value)):
         return Difference(reading.complaint.because if reading.complaint else "no number that can be read", "form")
     if _both_empty(seen.returned, reading.value, expected.value):
         return None
@@ -105,16 +106,13 @@ def _both_empty(returned, got, expected) -> bool:
     return arrays and returned.kind in ("list", "tuple") and got.size == expected.size == 0
 
 
-def _whole(value):
-    return None if value is None else True
-
-
 def _raised_text(raised) -> str:
     where = f" (line {raised.line} of your code)" if raised.line else ""
     return f"{raised.types[0]}: {raised.text}{where}" if raised.text else f"{raised.types[0]}{where}"
 
 
 def said(error: Raised) -> tuple[str, str]:
+    """Return what tells one error from another: its type and its text."""
     return error.types[0], error.text
 
 

@@ -40,10 +40,12 @@ def _argument_text(arg) -> str:
 
 
 def numbers_in(args: tuple) -> int:
+    """Return how many numbers the arguments of a call hold in all."""
     return sum(arg.size if isinstance(arg, np.ndarray) else 1 for arg in args if not isinstance(arg, Remote))
 
 
 def answer_words(answer) -> str:
+    """Return in words what was handed in where something else is asked for."""
     if answer.kind == "array":
         return f"an array of shape {answer.shape}"
     if answer.kind in ("int", "float", "bool", "text"):
