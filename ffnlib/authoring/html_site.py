@@ -1,0 +1,132 @@
+"""The course as a static site of solved lessons, claims and guides: `python3 -m ffnlib export html --out DIR`.
+
+Sphinx and MyST-NB make it (the extra `site`); this file only lays out the pages. Nothing on a page asks the network.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from ffnlib.authoring import claims
+from ffnlib.authoring.notebook import canonical, dumps, read, role, title
+
+TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")
+CONFIGURATION = Path(__file__).with_name("site_conf.py")
+STYLE = "figure.ffn-card { margin: 0; }\n"
+SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
+  if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // so that a keyboard can scroll it, too
+"""
+LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
+QUESTION = "**The question:**"
+GUIDES = "guides"
+CARD = "ffnlib/specimen/CARD.md"
+
+
+def write_course(root: Path, out: Path) -> list[str]:
+    """Write the site into `out` and return the lessons in it.
+
+    Raises: ValueError when a tool is missing, `out` holds something else, or Sphinx finds a fault in a page.
+    """
+    missing = [tool for tool in TOOLS if find_spec(tool) is None]
+    if missing:
+        remedy = "pip install -c constraints.txt '.[site]'"
+        raise ValueError(f"the site needs {', '.join(missing)}, not installed here; run `{remedy}` in the environment")
+    if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
+        raise ValueError(f"{out} holds something else than a site; name an empty folder")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        lessons = write_source(root, source)
+        command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", source, out]
+        run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise ValueError(f"Sphinx finds faults in the pages:\n{run.stderr.strip()}")
+    shutil.rmtree(out / ".doctrees", ignore_errors=True)
+    return lessons
+
+
+def write_source(root: Path, source: Path) -> list[str]:
+    """Lay out what Sphinx reads and return the names of the lessons.
+
+    Raises: ValueError when there are no lessons.
+    """
+    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
+    if not files:
+        raise ValueError(f"{root / 'solutions'}: no lessons are here")
+    (source / "lessons").mkdir(parents=True)
+    (source / "_static").mkdir()
+    (source / "_static" / "course.css").write_text(STYLE, encoding="utf-8")
+    (source / "_static" / "course.js").write_text(SCRIPT, encoding="utf-8")
+    shutil.copy(CONFIGURATION, source / "conf.py")
+    for file in files:
+        (source / "lessons" / file.name).write_text(dumps(folded(read(file))), encoding="utf-8")
+    pages = {**collected_pages(root), **guides(root)}
+    for name, text in pages.items():
+        (source / f"{name}.md").parent.mkdir(exist_ok=True)
+        (source / f"{name}.md").write_text(text, encoding="utf-8")
+    (source / "index.md").write_text(index(files, list(pages)), encoding="utf-8")
+    return [file.stem for file in files]
+
+
+def folded(notebook: dict) -> dict:
+    """Return a lesson for reading: answers open at a click, so that a reader can try first, and it has its number."""
+    notebook = canonical(notebook)
+    notebook["cells"] = [cell for cell in notebook["cells"] if role(cell) not in LEFT_OUT]
+    for cell in notebook["cells"]:
+        if role(cell) == "header":
+            cell["source"] = cell["source"].replace("# ", f"# {notebook['metadata']['ffn']['lesson'][:2]} ", 1)
+        elif role(cell) in ("answer", "predict"):
+            cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
+            cell["metadata"]["mystnb"] = {"code_prompt_show": "Show our answer", "code_prompt_hide": "Hide our answer"}
+    return notebook
+
+
+def index(files: list[Path], pages: list[str]) -> str:
+    """Return the first page: what the course is, and the way to everything else."""
+    parts = [
+        "# The feed-forward network of a Transformer, by doing",
+        "These are the lessons of the course, solved. To work through them yourself, with answers that are checked and "
+        "wrong ones explained, open them in Jupyter: two commands, in the project's README.",
+        "| lesson | its question |\n|---|---|\n" + "\n".join(map(row, files)),
+        contents("Lessons", [f"lessons/{file.stem}" for file in files]),
+        contents("The course", [page for page in pages if not page.startswith(GUIDES)]),
+        contents("Guides", [page for page in pages if page.startswith(GUIDES)]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def contents(caption: str, pages: list[str]) -> str:
+    """Return a part of the table of contents, which the theme shows at the side of every page."""
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]) if pages else ""
+
+
+def row(file: Path) -> str:
+    """Return the row of one lesson in the map: its number, its title and its question."""
+    notebook = read(file)
+    header = next(cell["source"] for cell in notebook["cells"] if role(cell) == "header")
+    question = next((line for line in header.split("\n") if line.startswith(QUESTION)), "").removeprefix(QUESTION)
+    return f"| [{file.stem[:2]} {title(notebook)}](lessons/{file.name}) | {question.strip()} |"
+
+
+def collected_pages(root: Path) -> dict[str, str]:
+    """Return {name: Markdown} of the pages that are collected from the lessons and the small model."""
+    return {"claims": claims_page(root), "specimen": (root / CARD).read_text(encoding="utf-8")}
+
+
+def claims_page(root: Path) -> str:
+    """Return every claim with its verdict and a link to the lesson that decides it."""
+    rows = ["| claim | document | verdict | because | lesson |", "|---|---|---|---|---|"]
+    written = {file.stem for file in (root / "solutions").glob("*.ipynb")}
+    for claim in claims.load():
+        lesson = f"[{claim.lesson[:2]}](lessons/{claim.lesson}.ipynb)" if claim.lesson in written else claim.lesson[:2]
+        cells = (claim.claim, claim.document, claim.verdict.upper(), claim.because, lesson)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "# Every claim\n\n" + "\n".join(rows) + "\n"
+
+
+def guides(root: Path) -> dict[str, str]:
+    """Return {name: Markdown} of the guides."""
+    files = sorted((root / GUIDES).glob("*.md"))
+    return {f"{GUIDES}/{file.stem}": file.read_text(encoding="utf-8") for file in files}

@@ -1,0 +1,61 @@
+"""What Sphinx is given to make the site of; the site itself is looked at in tests/browser."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ffnlib.authoring import html_site
+from ffnlib.authoring.claims import load
+from ffnlib.authoring.notebook import role
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = sorted(file.stem for file in (ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site") / "source"
+    assert html_site.write_source(ROOT, folder) == LESSONS
+    return folder
+
+
+def test_every_lesson_is_a_page_with_its_number_and_in_the_map(source):
+    index = (source / "index.md").read_text(encoding="utf-8")
+    for lesson in LESSONS:
+        first = json.loads((source / "lessons" / f"{lesson}.ipynb").read_text(encoding="utf-8"))["cells"][0]
+        assert first["source"][0].startswith(f"# {lesson[:2]} ")
+        assert f"](lessons/{lesson}.ipynb) | " in index and f"\nlessons/{lesson}\n" in index
+
+
+def test_answers_are_folded_and_calls_for_a_kernel_left_out(source):
+    for file in (source / "lessons").glob("*.ipynb"):
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        assert not {"hint", "reveal", "links"} & {role(cell) for cell in cells}
+        answers = [cell for cell in cells if role(cell) == "answer"]
+        assert answers and all("hide-input" in cell["metadata"]["tags"] for cell in answers)
+
+
+def test_every_claim_stands_on_its_page_with_its_verdict(source):
+    page = (source / "claims.md").read_text(encoding="utf-8")
+    for claim in load():
+        assert claim.claim.replace("|", "\\|") in page and claim.verdict.upper() in page
+
+
+def test_missing_tools_are_named_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(html_site, "TOOLS", ("sphinx_of_nobody",))
+    with pytest.raises(ValueError, match=r"sphinx_of_nobody.*pip install -c constraints.txt"):
+        html_site.write_course(ROOT, tmp_path)
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(html_site, "TOOLS", ())
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="something else than a site"):
+        html_site.write_course(ROOT, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_checkout_without_lessons_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no lessons are here"):
+        html_site.write_source(tmp_path, tmp_path / "source")
