@@ -17,7 +17,7 @@ PACKAGE = ROOT / "ffnlib"
 # Each room and what of ffnlib it may import; the longest name that fits a module is its room.
 # A module may always import from its own room. A new module needs a room here.
 TYPES = {"examination.exercise", "examination.verdict"}
-MATHEMATICS = {"layer", "activations", "ledger", "sparsity", "experts", "memory", "editing", "specimen"}
+MATHEMATICS = {"layer", "activations", "ledger", "sparsity", "experts", "memory", "editing", "specimen", "scaling"}
 OBSERVING = {"examination.evidence", "examination.modules"}
 READING = {"examination.forms", "examination.module_forms", "examination.compare"}
 NAMING = {"examination.slips", "examination.known_errors"}
