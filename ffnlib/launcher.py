@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ffnlib.environment import ENVIRONMENT, ROOT, CannotPrepare, can_write, prepare, python_of, say
+from ffnlib.environment import DECIDING, ENVIRONMENT, ROOT, CannotPrepare, can_write, prepare, python_of, say
 
 FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
 
@@ -44,6 +44,10 @@ def lab(args) -> int:
 
 def prepared(extra: str | None = None) -> bool:
     """Make the environment ready, or say what stands in the way."""
+    if not is_checkout():
+        print(f"{ROOT} holds the package only; `lab` and `test` need the course's folder with its notebooks.",
+              file=sys.stderr)  # fmt: skip
+        return False
     try:
         prepare(extra)
     except CannotPrepare as reason:
@@ -97,12 +101,19 @@ def hand_over(command: list[str], env: dict[str, str]) -> int:
 # ---- every other command -----------------------------------------------------------------------
 
 
+def is_checkout() -> bool:
+    """Say whether this is the course's folder, and not the package installed from a wheel."""
+    return all((ROOT / name).exists() for name in DECIDING)
+
+
 def enter_environment(argv: list[str]) -> None:
     """Go on where the course's packages are: stay when they are here, else hand over to the environment.
 
+    A package installed from a wheel brought its packages along, and stays.
+
     Raises: SystemExit when there is none.
     """
-    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve():
+    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve() or not is_checkout():
         return
     if python_of().exists() and (ENVIRONMENT / "pyvenv.cfg").exists():
         sys.exit(hand_over([str(python_of()), "-m", "ffnlib", *argv], dict(os.environ)))
