@@ -12,14 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ffnlib import editing
 from ffnlib.specimen import knowledge as corpus
 from ffnlib.specimen.batches import padded
 from ffnlib.specimen.knowledge import Fact
 from ffnlib.specimen.measure import answers, hidden_names
 from ffnlib.specimen.model import Specimen, intervene
 from ffnlib.specimen.tokenizer import load_tokenizer
-
-SITES = ("ffn", "attention", "residual")
 
 
 def facts_without_ffn(model: Specimen, layers: Sequence[int]) -> dict[str, float]:
@@ -46,38 +45,19 @@ def trace(model: Specimen, fact: Fact, draws: int = 4, noise: float = 3.0, seed:
     **Source** Meng et al. 2022, section 2.
     """
     text = corpus.prompts(fact, "trained")[0]
-    tokens = torch.tensor([load_tokenizer().prompt(text)])
-    first, last = subject_span(fact, text)
-    wanted = load_tokenizer().number[fact.object]
-    deviation = noise * model.embedding.std().item()
-    shape = (draws, tokens.shape[1], model.config.d_model)
-    hit = torch.zeros(shape)
-    hit[:, first : last + 1] = deviation * torch.randn(
-        (draws, last + 1 - first, model.config.d_model), generator=torch.Generator().manual_seed(seed)
-    )
-
-    def probability(plan: dict, rows: torch.Tensor) -> float:
-        with torch.no_grad(), intervene(model, plan):
-            return model(rows)[:, -1].softmax(-1)[:, wanted].mean().item()
-
-    names = [f"{layer}.{site}" for layer in range(model.config.n_layers) for site in SITES]
-    with torch.no_grad(), intervene(model, dict.fromkeys(names)) as clean:
-        model(tokens)
-    many, corrupt = tokens.expand(draws, -1), {"embedding": lambda value: value + hit}
-    result: dict = {"clean": probability({}, tokens), "corrupted": probability(corrupt, many)}
-    for place, at in (("subject", last), ("last", tokens.shape[1] - 1)):
-        for name in names:
-            layer, site = name.split(".")
-            restore = {name: lambda value, name=name, at=at: put_back(value, clean[name], at)}
-            result[site, place, int(layer)] = probability({**corrupt, **restore}, many)
-    return result
-
-
-def put_back(value: torch.Tensor, clean: torch.Tensor, at: int) -> torch.Tensor:
-    """`value` with the row at place `at` as in the clean pass."""
-    value = value.clone()
-    value[:, at] = clean[0, at]
-    return value
+    prompt, subject = load_tokenizer().prompt(text), subject_span(fact, text)
+    places = {"subject": subject[1], "last": len(prompt) - 1}
+    found = editing.trace(
+        model, prompt, subject, load_tokenizer().number[fact.object],
+        places=tuple(places.values()), draws=draws, noise=noise, seed=seed,
+    )  # fmt: skip
+    restored = {
+        (site, place, layer): float(value[layer, column])
+        for site, value in found.restored.items()
+        for column, place in enumerate(places)
+        for layer in range(len(value))
+    }
+    return {"clean": found.clean, "corrupted": found.disturbed, **restored}
 
 
 def mean_trace(model: Specimen, known: Sequence[Fact], n: int = 84, seed: int = 0) -> dict:
