@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ffnlib.specimen.model import Specimen
 
 SHA256 = {
-    "plain": "42ed8dca1cedf4cf29d1daca6cac61636906f0d5f0450b67a18226035f277f79",
-    "sparse": "de28d0ba2ae5e5ebb6aa348605cbbc3f2dbc46275d1f5dcf36e7efff450e1119",
-    "small_gelu": "1b240c794c0bd54c686beb2d85c42c4d04cad21c7107d1ac8d13a078be3bca9f",
-    "small_silu": "d55b07acf2c3ccde23ff476882e911527926183729a0f81127ae58fdaed18ee8",
+    "plain": "92607eda1b48ffb486ae1fe1d0fc75511634de599be8035090639f06ec64a7fa",
+    "sparse": "dfe7af570ecdd077a50dd4b1751c6835a0a1e678f2d9ffce40d0e1788a106de8",
+    "small_gelu": "91d2a31a8ac53dfe8fad80d9c3840df8737bd2cada1aafa54815d49a47a0b325",
+    "small_silu": "c54b8a1aea4df7aa186ee79445eacf2b064460e1e3578823141bd6e8e4405b89",
 }
 
 __all__ = [

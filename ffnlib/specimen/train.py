@@ -24,6 +24,7 @@ from ffnlib.specimen.measure import hidden_names, statistics
 from ffnlib.specimen.model import Config, Specimen, initialised, intervene
 from ffnlib.specimen.tokenizer import load_tokenizer
 
+FREE = 0.005  # mean |activation| of a token in a layer that the penalty leaves alone
 MEASURED = (0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000)  # and every 1,000 steps after them
 
 
@@ -57,6 +58,15 @@ def optimiser(model: Specimen, recipe: Recipe) -> torch.optim.AdamW:
     others = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": recipe.decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=recipe.rate, betas=(0.9, 0.98), fused=True)
+
+
+def excess(hidden: torch.Tensor) -> torch.Tensor:
+    """The L1 penalty of a layer: mean |activation| of each token above `FREE`, averaged over tokens.
+
+    Without the allowance layer 1 was silent at the end of 8 % of the questions, with it of none. Layer 0 falls silent
+    at many of them in training even without a penalty.
+    """
+    return (hidden.abs().mean(-1) - FREE).clamp(min=0).mean()
 
 
 @dataclass
@@ -96,7 +106,7 @@ class Run:
         with intervene(self.model, dict.fromkeys(hidden_names(self.model))) as seen:
             logits = self.model(rows[:, :-1])
         loss = F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
-        penalty = self.recipe.l1 * sum(hidden.abs().mean() for hidden in seen.values()) if self.penalised else 0.0
+        penalty = self.recipe.l1 * sum(map(excess, seen.values())) if self.penalised else 0.0
         self.optimiser.zero_grad(set_to_none=True)
         (loss + penalty).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
