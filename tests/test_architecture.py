@@ -42,9 +42,10 @@ MAY_IMPORT = {
     "examination.judge": TYPES | OBSERVING | READING | NAMING | TRYING | {"examination.explain"},
     "examination.lessons": TYPES | MATHEMATICS | READING | NAMING,
     "learner": {"examination"},
+    "review": {"learner", "figures"},
     "grading": {"examination", "authoring.notebook"},
     "grading.worker": {"examination.evidence"},
-    "authoring": {"examination", "figures"},
+    "authoring": {"examination", "figures", "review"},
 }
 STANDARD_LIBRARY_ONLY = {"", "__main__", "launcher", "environment", "installing"}
 MAY_TOUCH_IPYTHON = {"learner", "figures", "widgets"}

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ffnlib.authoring import claims, outputs
+from ffnlib.authoring import claims, collected, outputs
 from ffnlib.authoring.code_rules import learner_source
 from ffnlib.authoring.lint import lint, located
 from ffnlib.authoring.notebook import (
@@ -44,6 +44,8 @@ def main(args, root=ROOT, points=None):
 
             problems = execute_lessons(root, args.execute)
         problems = problems or (check(root, points) if args.check else build(root, points))
+        if not problems and not args.check:
+            problems = show_what_was_collected(root, points)
     except NotebookError as problem:
         problems = [problem]
     for problem in problems:
@@ -76,9 +78,23 @@ def build(root, points):
     return []
 
 
+def show_what_was_collected(root, points):
+    """Collect claims, laws and words again; when they have changed, run the lesson again that shows them."""
+    changed = collected.write(root)
+    if not changed or not (root / "solutions" / f"{collected.SHOWN_IN}.ipynb").exists():
+        return []
+    from ffnlib.authoring.execute import execute_lessons
+
+    print(f"{'/'.join(collected.PLACE)} has changed, and {collected.SHOWN_IN} shows it: the lesson is run again")
+    problems = execute_lessons(root, [collected.SHOWN_IN])
+    collected.write(root)
+    return problems or build(root, points)
+
+
 def check(root, points):
     """Return what is wrong with solutions/ and what in notebooks/ differs from it; write nothing."""
     problems, solved = load(root, points)
+    problems += collected.difference(root)
     for file, notebook in solved.items():
         problems += difference(root, file, notebook)
         problems += outputs.problems(notebook, shown(root, file))

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from ffnlib.authoring import outputs
+from ffnlib.authoring import collected, outputs
 from ffnlib.authoring.notebook import NotebookError, canonical, read, write
 
 SECONDS_A_CELL = 120
@@ -24,6 +24,7 @@ def execute_lessons(root, names):
         raise NotebookError(f"{unknown[0]!r} is no lesson of solutions/; the lessons are {', '.join(files)}")
     problems = []
     for name in names or files:
+        collected.write(root)  # the lesson that shows what all have found is the last
         executed = execute(files[name])
         found = outputs.problems(executed, files[name].relative_to(root).as_posix())
         problems += found

@@ -13,6 +13,12 @@ FORMS = {
     "anki": "ffnlib.authoring.anki_deck",
     "html": "ffnlib.authoring.html_site",
 }
+WHAT_NEXT = {
+    "nbgrader": "Go on there with:  nbgrader generate_assignment {first}\n"
+    "Whoever hands in a notebook can deceive nbgrader. `python3 -m ffnlib grade` judges in another process.",
+    "anki": "Open the .apkg file there with Anki; a later export brings the same cards up to date.",
+    "html": "Open index.html there in a browser; it needs neither a server nor a network.",
+}
 
 
 def add_arguments(parser):
@@ -30,6 +36,5 @@ def main(args, root=ROOT):
     except (OSError, ValueError) as problem:
         print(problem, file=sys.stderr)
         return 1
-    print(f"{len(lessons)} lessons are in {args.out}. Go on there with:  nbgrader generate_assignment {lessons[0]}")
-    print("Whoever hands in a notebook can deceive nbgrader. `python3 -m ffnlib grade` judges in another process.")
+    print(f"{len(lessons)} lessons are in {args.out}.", WHAT_NEXT[args.form].format(first=lessons[0]))
     return 0

@@ -3,6 +3,7 @@
 Sphinx and MyST-NB make it (the extra `site`); this file only lays out the pages. Nothing on a page asks the network.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ STYLE = "figure.ffn-card { margin: 0; }\n"
 SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
   if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // so that a keyboard can scroll it, too
 """
+LESSON_LINK = re.compile(r'(href="\d\d_\w+)\.ipynb"')
 LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
 QUESTION = "**The question:**"
 GUIDES = "guides"
@@ -75,6 +77,9 @@ def folded(notebook: dict) -> dict:
     notebook = canonical(notebook)
     notebook["cells"] = [cell for cell in notebook["cells"] if role(cell) not in LEFT_OUT]
     for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):  # Sphinx turns the links of Markdown, and leaves those of HTML
+                output["data"]["text/html"] = LESSON_LINK.sub(r'\1.html"', output["data"]["text/html"])
         if role(cell) == "header":
             cell["source"] = cell["source"].replace("# ", f"# {notebook['metadata']['ffn']['lesson'][:2]} ", 1)
         elif role(cell) in ("answer", "predict"):

@@ -14,6 +14,7 @@ SHOWING = (
     "ffnlib.learner",
     "ffnlib.figures",
     "ffnlib.widgets",
+    "ffnlib.review",
     "IPython",
     "ipywidgets",
     "anywidget",
