@@ -11,6 +11,8 @@ from ffnlib.figures import PALETTE, WHITE
 from ffnlib.review.course import Claim, Course, Term, load
 
 ON_WHITE = f"background: {WHITE}; color: {PALETTE['ink']};"
+LINK = f"color: {PALETTE['key']};"  # a dark theme's own is too light for a white card
+MARK = f"background: #F0F0F0; color: {PALETTE['ink']};"
 CELL = f"{ON_WHITE} text-align: left; vertical-align: top; padding: 4px 12px 4px 0px; white-space: normal;"
 
 
@@ -52,13 +54,13 @@ def opened(summary: str, body: str, attributes: str = "") -> str:
 def rich(text: str) -> str:
     """Return a sentence of a lesson as HTML: `code`, **bold**, and nothing else, is marked."""
     text = escape(text, quote=False)
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    text = re.sub(r"`([^`]+)`", rf'<code style="{MARK}">\1</code>', text)
     return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
 
 
 def link(lesson: str, text: str) -> str:
     """Return a link to a lesson that lies beside this one."""
-    return f'<a href="{escape(lesson)}.ipynb">{escape(text)}</a>'
+    return f'<a href="{escape(lesson)}.ipynb" style="{LINK}">{escape(text)}</a>'
 
 
 def capital(text: str) -> str:
@@ -70,7 +72,7 @@ def capital(text: str) -> str:
 
 SEARCH = (
     f'<p class="ffn-search" hidden style="{ON_WHITE}"><label>Search the claims: <input type="search" '
-    'placeholder="sparse, S0-14, depends ..."></label> <output aria-live="polite"></output></p>'
+    f'style="{ON_WHITE}" placeholder="sparse, S0-14, depends ..."></label> <output aria-live="polite"></output></p>'
 )
 SCRIPT = """<script>
 for (const page of document.querySelectorAll(".ffn-claims:not([data-ready])")) {
@@ -133,7 +135,7 @@ def _claims_of(lesson, course: Course, predicted: dict[str, str]) -> str:
 
 def _claim_row(claim: Claim, expected: str) -> str:
     what = f"<strong>{claim.id}</strong> {rich(capital(claim.claim))} <em>{escape(claim.document)}</em>"
-    why = f"{rich(capital(claim.because))} Cell <code>{escape(claim.cell)}</code>: {rich(claim.measured)}"
+    why = f"{rich(capital(claim.because))} Cell {rich(f'`{claim.cell}`')}: {rich(claim.measured)}"
     cells = (what, f"<strong>{claim.verdict.upper()}</strong>", expected or "no prediction", why)
     return f'<tr style="{ON_WHITE}">' + "".join(f'<td style="{CELL}">{each}</td>' for each in cells) + "</tr>"
 

@@ -371,9 +371,15 @@ def _asked(number: int, question: Question, course: Course) -> str:
     places = sorted({course.claim(name).lesson for name in question.claims})
     source = ", ".join(link(lesson, f"lesson {lesson[:2]}") for lesson in places)
     code = f'<pre style="{CODE}" tabindex="0">{escape(question.code)}</pre>' if question.code else ""
-    answers = "\n".join(_answer(answer, source) for answer in question.answers)
+    answers = "\n".join(_answer(answer, source) for answer in shown_order(number, question))
     heading = f"<strong>{number}.</strong> {rich(question.text)}"
     return f'<p style="{ON_WHITE} margin: 14px 0px 2px 0px;">{heading}</p>{code}\n{answers}'
+
+
+def shown_order(number: int, question: Question) -> tuple[Answer, ...]:
+    """Return the answers turned by one more place with each question, so that the right one has no habitual place."""
+    first = number % len(question.answers)
+    return question.answers[first:] + question.answers[:first]
 
 
 def _answer(answer: Answer, source: str) -> str:

@@ -75,8 +75,9 @@ def test_a_page_links_only_lessons_that_are_there(make):
 def test_a_glossary_groups_the_words_of_one_cell(course):
     page = glossary(course)
     assert re.findall(r"<strong>(\w+)</strong>", page.html.split("<dd")[0]) == ["half", "sum"]
-    assert page.html.count("<dd") == 2 and "<code>a + b</code>" in page.html
+    assert page.html.count("<dd") == 2 and ">a + b</code>" in page.html
 
 
 def test_only_code_and_bold_are_marked():
-    assert rich("`a < b` is **not** <i>") == "<code>a &lt; b</code> is <strong>not</strong> &lt;i&gt;"
+    plain = re.sub(r' style="[^"]*"', "", rich("`a < b` is **not** <i>"))
+    assert plain == "<code>a &lt; b</code> is <strong>not</strong> &lt;i&gt;"
