@@ -25,7 +25,7 @@ PEOPLE = 80
 HELD_OUT = 2
 MARKS = ".,;:?!"
 
-# Sentences with these words are left out: the addresses carry the prejudice of their time, and a lesson may show any of them.
+# Sentences with these words are left out: the addresses carry the prejudice of their time, and a lesson may show any.
 LEFT_OUT = re.compile(
     r"\b(savages?|negro(es)?|colored|uncivilized|civiliz\w+|inferior|lynch\w*|races?|racial|rape\w*|half-?breeds?|squaws?"
     r"|primitive|terroris\w*|slaves?|indians?|tribes?|tribal|chinese|chinamen|mexicans|filipinos?|natives?|islam\w*|muslims?"
