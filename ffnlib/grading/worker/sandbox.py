@@ -132,7 +132,7 @@ def readable_paths() -> list[Path]:
     libraries = [sysconfig.get_path(name) for name in LIBRARIES]
     system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"]
     system += ["/usr/share/zoneinfo", "/dev/urandom", "/dev/zero"]
-    rooms = ("specimen", "ledger", "memory", "editing")
+    rooms = ("specimen", "ledger", "memory", "editing", "sparsity")
     own = [*FFNLIB.glob("*.py"), FFNLIB / "__pycache__", *(FFNLIB / name for name in rooms)]
     own.append(FFNLIB.parent / "notebooks")
     return [path for library in (*libraries, *system) for path in without_course(Path(library).resolve())] + own
