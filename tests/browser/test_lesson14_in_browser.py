@@ -68,11 +68,12 @@ def test_an_answer_says_whether_it_is_right(lesson):
 
 
 def test_axe_finds_nothing_in_the_outputs_in_either_theme(lesson):
+    everything = lesson.page.locator(".jp-OutputArea details")
     for theme in ("Dark", "Light"):
         lesson.theme(f"JupyterLab {theme}")
-        lesson.page.evaluate(
-            "document.querySelectorAll('.jp-OutputArea details').forEach((one) => { one.open = true; })"
-        )
+        everything.evaluate_all("all => all.forEach((one) => { one.open = true; })")
         assert lesson.violations() == []
+        everything.evaluate_all("all => all.forEach((one) => { one.open = false; })")
         for kind in ("claims", "cards", "concepts"):
+            shown(lesson, kind).locator("details").first.evaluate("one => { one.open = true; }")
             lesson.photograph(shown(lesson, kind), f"{kind}_{theme.lower()}")
