@@ -5,6 +5,7 @@ from ffnlib.widgets.adding_inputs import adding_inputs, adding_inputs_picture
 from ffnlib.widgets.controls import Choice, Matrix, Slider, Toggle
 from ffnlib.widgets.crossover_explorer import crossover_explorer, crossover_picture
 from ffnlib.widgets.explorer import Explorer, explore
+from ffnlib.widgets.fact_editor import fact_editor, fact_editor_picture
 from ffnlib.widgets.fading_gradients import fading_gradients, fading_gradients_picture
 from ffnlib.widgets.gate_and_up import gate_and_up, gate_and_up_picture
 from ffnlib.widgets.model_size import model_size, model_size_picture
@@ -24,6 +25,8 @@ __all__ = [
     "crossover_explorer",
     "crossover_picture",
     "explore",
+    "fact_editor",
+    "fact_editor_picture",
     "fading_gradients",
     "fading_gradients_picture",
     "gate_and_up",
