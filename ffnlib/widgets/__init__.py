@@ -10,6 +10,7 @@ from ffnlib.widgets.fading_gradients import fading_gradients, fading_gradients_p
 from ffnlib.widgets.gate_and_up import gate_and_up, gate_and_up_picture
 from ffnlib.widgets.model_size import model_size, model_size_picture
 from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
+from ffnlib.widgets.tokens_to_experts import flow_picture, tokens_to_experts, tokens_to_experts_picture
 from ffnlib.widgets.two_four_two import tiny_layer, tiny_layer_picture
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "fact_editor_picture",
     "fading_gradients",
     "fading_gradients_picture",
+    "flow_picture",
     "gate_and_up",
     "gate_and_up_picture",
     "model_size",
@@ -37,4 +39,6 @@ __all__ = [
     "moving_rows_picture",
     "tiny_layer",
     "tiny_layer_picture",
+    "tokens_to_experts",
+    "tokens_to_experts_picture",
 ]
