@@ -97,6 +97,7 @@ def server(tmp_path_factory):
     options = [
         *("--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
         *(f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
     with (home / "server.log").open("w") as log:
         process = subprocess.Popen(
@@ -179,10 +180,10 @@ def open_lesson(browser, axe, server, pictures):
     """A function that copies a notebook to the server and opens it; what went wrong unseen fails at the end."""
     opened = []
 
-    def open_notebook(source, name=None):
+    def open_notebook(source, name=None, front_end="lab"):
         copy = server.folder / (name or Path(source).name)
         shutil.copyfile(source, copy)
-        opened.append(LessonPage.open(browser, server, copy, axe, pictures))
+        opened.append(LessonPage.open(browser, server, copy, axe, pictures, front_end))
         return opened[-1]
 
     yield open_notebook

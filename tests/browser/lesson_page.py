@@ -1,12 +1,13 @@
 """A notebook open in JupyterLab, with the few things a learner does to it."""
 
 import json
+import os
 import re
 import time
 from urllib.parse import urlsplit
 
 RUN = re.compile(r"^\[\d+\]:?$")
-PATIENCE = 60_000  # milliseconds; a busy machine is no error
+PATIENCE = 150_000  # milliseconds; a busy machine is no error
 EXTERNAL = re.compile(r"^(https?|wss?)$")
 
 
@@ -20,13 +21,14 @@ class LessonPage:
         self.complaints = []
 
     @classmethod
-    def open(cls, browser, server, file, axe, pictures):
-        """Open the notebook and wait until its kernel is idle and listening."""
+    def open(cls, browser, server, file, axe, pictures, front_end="lab"):
+        """Open the notebook in JupyterLab ("lab") or Notebook 7 ("notebooks"); wait until its kernel listens."""
         context = browser.new_context(viewport={"width": 1280, "height": 1000})
         context.set_default_timeout(PATIENCE)
         lesson = cls(context.new_page(), server, file, axe, pictures)
         lesson._listen()
-        lesson.page.goto(f"{server.address}/lab/tree/{file.name}?token={server.token}&reset")
+        place = f"lab/tree/{file.name}?reset&" if front_end == "lab" else f"notebooks/{file.name}?"
+        lesson.page.goto(f"{server.address}/{place}token={server.token}")
         lesson.page.wait_for_function(
             "count => document.querySelectorAll('.jp-NotebookPanel .jp-Cell').length === count", arg=len(lesson.cells)
         )
@@ -133,6 +135,10 @@ class LessonPage:
         """The first live widget, of the page or of one cell."""
         return Widget(self, (within or self.page).locator(".ffn-explorer").first)
 
+    def widgets(self):
+        """Every live widget of the page, in order."""
+        return [Widget(self, root) for root in self.page.locator(".jp-OutputArea .ffn-explorer").all()]
+
     # ---- what a page must be
 
     def violations(self):
@@ -140,6 +146,11 @@ class LessonPage:
         self.page.evaluate(self.axe)
         found = self.page.evaluate("() => axe.run({include: [['.jp-OutputArea']]}, {resultTypes: ['violations']})")
         return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
+
+    def pictures_without_words(self):
+        """Images in outputs that a screen reader could not tell."""
+        bare = self.page.locator(".jp-OutputArea img:not([alt]), .jp-OutputArea img[alt='']")
+        return [image.evaluate("image => image.outerHTML.slice(0, 200)") for image in bare.all()]
 
     def errors(self):
         """Texts that a cell wrote to stderr, and errors it ended in."""
@@ -156,6 +167,14 @@ class LessonPage:
         locator.scroll_into_view_if_needed()
         self.page.wait_for_timeout(300)
         locator.screenshot(path=self.pictures / f"{self.file.stem}_{name}.png")
+
+    def photograph_all(self, name):
+        """Save every picture and widget as a reader sees them, when somebody asked for screenshots."""
+        if os.environ.get("FFNLIB_SCREENSHOTS"):
+            for number, shown in enumerate(
+                self.page.locator(".jp-OutputArea").locator(".ffn-card, .ffn-explorer").all()
+            ):
+                self.photograph(shown, f"{number:02}_{name}")
 
     def close(self):
         """Leave the page without saving, and stop its kernel, so that fifteen lessons need no more memory than one."""
@@ -174,6 +193,10 @@ class Widget:
         """The control that a screen reader announces under this name."""
         return self.root.get_by_label(name, exact=True)
 
+    def controls(self):
+        """Everything in the widget that takes keys."""
+        return [Moved(self, control) for control in self.root.locator("input, select").all()]
+
     @property
     def words(self):
         """The sentence beneath the picture."""
@@ -189,6 +212,10 @@ class Widget:
         """The picture's bytes and its alternative text."""
         image = self.root.locator("img.ffn-image")
         return image.get_attribute("src"), image.get_attribute("alt")
+
+    def look(self):
+        """The picture, or the table in its place, as text to compare."""
+        return self.root.locator(".ffn-picture").evaluate("node => node.innerHTML")
 
     def press(self, name, *keys):
         """Focus a control, press keys, and wait until the sentence or the remark is another."""
@@ -209,3 +236,34 @@ class Widget:
                     return
             self.lesson.page.wait_for_timeout(100)
         raise TimeoutError(f"nothing changed: {before!r}")
+
+
+class Moved:
+    """One control of a widget, and the keys that move it."""
+
+    KEYS = {"checkbox": ("Space",), "range": ("ArrowRight", "ArrowLeft", "End", "Home")}  # noqa: RUF012
+
+    def __init__(self, widget, control):
+        self.widget, self.control = widget, control
+        self.name = control.get_attribute("aria-label")
+
+    def move(self):
+        """Press keys until the widget says something else; return whether it did."""
+        kind = self.control.evaluate("node => node.type")
+        keys = {"checkbox": ("Space",), "range": ("ArrowRight", "ArrowLeft", "End", "Home")}.get(
+            kind, ("ArrowUp", "ArrowDown")
+        )
+        return any(self._follows(key) for key in keys)
+
+    def _follows(self, key):
+        widget, page = self.widget, self.widget.lesson.page
+        before = (widget.words, widget.note, widget.look())
+        self.control.focus()
+        page.keyboard.press(key)
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            if (widget.words, widget.note, widget.look()) != before:
+                page.wait_for_timeout(200)
+                return True
+            page.wait_for_timeout(50)
+        return False
