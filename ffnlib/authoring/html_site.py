@@ -11,8 +11,9 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from ffnlib.authoring import claims
+from ffnlib import review
 from ffnlib.authoring.notebook import canonical, dumps, read, role, title
+from ffnlib.review.pages import Page
 
 TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")
 CONFIGURATION = Path(__file__).with_name("site_conf.py")
@@ -20,7 +21,7 @@ STYLE = "figure.ffn-card { margin: 0; }\n"
 SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
   if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // so that a keyboard can scroll it, too
 """
-LESSON_LINK = re.compile(r'(href="\d\d_\w+)\.ipynb"')
+LESSON_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb')
 LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
 QUESTION = "**The question:**"
 GUIDES = "guides"
@@ -79,7 +80,7 @@ def folded(notebook: dict) -> dict:
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             if "text/html" in output.get("data", {}):  # Sphinx turns the links of Markdown, and leaves those of HTML
-                output["data"]["text/html"] = LESSON_LINK.sub(r'\1.html"', output["data"]["text/html"])
+                output["data"]["text/html"] = LESSON_LINK.sub(r'href="\1.html', output["data"]["text/html"])
         if role(cell) == "header":
             cell["source"] = cell["source"].replace("# ", f"# {notebook['metadata']['ffn']['lesson'][:2]} ", 1)
         elif role(cell) in ("answer", "predict"):
@@ -117,18 +118,18 @@ def row(file: Path) -> str:
 
 def collected_pages(root: Path) -> dict[str, str]:
     """Return {name: Markdown} of the pages that are collected from the lessons and the small model."""
-    return {"claims": claims_page(root), "specimen": (root / CARD).read_text(encoding="utf-8")}
+    return {
+        "claims": page("Every claim", review.claims_page(predicted={})),
+        "glossary": page("Glossary", review.glossary()),
+        "cards": page("Cards", review.flashcards()),
+        "specimen": (root / CARD).read_text(encoding="utf-8"),
+    }
 
 
-def claims_page(root: Path) -> str:
-    """Return every claim with its verdict and a link to the lesson that decides it."""
-    rows = ["| claim | document | verdict | because | lesson |", "|---|---|---|---|---|"]
-    written = {file.stem for file in (root / "solutions").glob("*.ipynb")}
-    for claim in claims.load():
-        lesson = f"[{claim.lesson[:2]}](lessons/{claim.lesson}.ipynb)" if claim.lesson in written else claim.lesson[:2]
-        cells = (claim.claim, claim.document, claim.verdict.upper(), claim.because, lesson)
-        rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
-    return "# Every claim\n\n" + "\n".join(rows) + "\n"
+def page(heading: str, shown: Page) -> str:
+    """Return a page of the review, which is HTML, as a page of the site."""
+    body = LESSON_LINK.sub(r'href="lessons/\1.html', shown.html)
+    return f"# {heading}\n\n````{{raw}} html\n{body}\n````\n"
 
 
 def guides(root: Path) -> dict[str, str]:
