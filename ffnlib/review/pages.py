@@ -64,8 +64,9 @@ def link(lesson: str, text: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a sentence that begins with a capital letter and ends in a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+    """Return a sentence that begins with a capital letter, unless a name like `d_ff` does, and ends in a full stop."""
+    first = text[:1] if "_" in text.split(" ")[0] else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 # ---------------------------------------------------------------- claims
