@@ -8,7 +8,15 @@ and what values promote, `lens` follows a prediction through the layers. `huggin
 
 from ffnlib.memory.contributions import Memory, kv_contributions
 from ffnlib.memory.lens import logit_lens, reading_direction, sub_update_scores
-from ffnlib.memory.reading import Reading, inputs_at_the_end, read, specimen_inputs, specimen_memories
+from ffnlib.memory.reading import (
+    Reading,
+    inputs_at_the_end,
+    read,
+    specimen_inputs,
+    specimen_memories,
+    specimen_reading,
+    specimen_sentences,
+)
 from ffnlib.memory.triggers import (
     ONE_SENTENCE_EACH,
     mixed_keys,
@@ -36,6 +44,8 @@ __all__ = [
     "shared_tokens",
     "specimen_inputs",
     "specimen_memories",
+    "specimen_reading",
+    "specimen_sentences",
     "sub_update_scores",
     "top_triggers",
     "triggers",

@@ -44,6 +44,6 @@ def sub_update_scores(memory: Memory, x, direction) -> np.ndarray:
 
     **Shapes** x and direction (d_model,) -> (d_ff,)
 
-    **Source** Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts, section 3
+    **Source** Geva et al. 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts
     """
     return memory.coefficients(x) * (memory.values @ direction)  # (d_ff,)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
+from ffnlib import specimen
 from ffnlib.memory.contributions import Memory
+from ffnlib.specimen import knowledge
 from ffnlib.specimen.batches import padded
 from ffnlib.specimen.numpy_forward import forward
 
@@ -79,11 +82,12 @@ def inputs_at_the_end(prefixes: Sequence[Sequence[int]], inputs_of: InputsOf) ->
 
     **Shapes** -> (layers, n, d_model)
     """
+    by_length = sorted(range(len(prefixes)), key=lambda index: len(prefixes[index]))
     parts = []
     for start in range(0, len(prefixes), CHUNK):
-        tokens, last = padded(prefixes[start : start + CHUNK])
+        tokens, last = padded([prefixes[index] for index in by_length[start : start + CHUNK]])
         parts.append(inputs_of(tokens)[:, np.arange(len(last)), last])
-    return np.concatenate(parts, axis=1)
+    return np.concatenate(parts, axis=1)[:, np.argsort(by_length)]
 
 
 # ---------------------------------------------------------------- the specimen
@@ -110,3 +114,31 @@ def specimen_inputs(weights: Mapping[str, np.ndarray]) -> InputsOf:
         return np.stack([seen[name] for name in names])  # (layers, B, T, d_model)
 
     return inputs_of
+
+
+PROSE = "prose"  # the label of a sentence that states no fact
+N_PROSE = 800
+
+
+def specimen_sentences(n_prose: int = N_PROSE) -> tuple[list[list[int]], list[str]]:
+    """Return training sentences of the specimen and their labels: each fact in one of its wordings, and some prose.
+
+    A fact's label is its relation. The prose is spread evenly over all there is.
+    """
+    prompt = specimen.load_tokenizer().prompt
+    sentences, labels = [], []
+    for place, fact in enumerate(specimen.facts()):
+        wordings = specimen.prompts(fact, "trained")
+        sentences.append(prompt(f"{wordings[place % len(wordings)]} {fact.object} ."))
+        labels.append(fact.relation)
+    prose = knowledge.prose()
+    for place in np.linspace(0, len(prose) - 1, n_prose, dtype=int):
+        sentences.append(prompt(prose[place]))
+        labels.append(PROSE)
+    return sentences, labels
+
+
+@lru_cache(maxsize=2)
+def specimen_reading(name: str = "plain") -> Reading:
+    """Return the reading of `specimen_sentences` by a specimen; it takes a few seconds once, and is kept."""
+    return read(specimen_sentences()[0], specimen_inputs(specimen.arrays(name)))

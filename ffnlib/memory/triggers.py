@@ -10,6 +10,7 @@ from ffnlib.memory.contributions import Memory
 from ffnlib.memory.reading import Reading
 
 ONE_SENTENCE_EACH = 20  # triggers looked at: enough that a coincidence shows
+ENOUGH = 16  # prefixes looked through for each trigger wanted
 
 
 def top_triggers(H, unit: int, k: int):
@@ -31,7 +32,15 @@ def triggers(coefficient: np.ndarray, reading: Reading, k: int = ONE_SENTENCE_EA
     **Shapes** coefficient (n,) -> (at most k,)
     """
     firing = np.flatnonzero(coefficient > 0)
-    order = firing[np.argsort(-coefficient[firing], kind="stable")]
+    few = firing
+    if len(firing) > ENOUGH * k:  # k sentences are nearly always found among the strongest few hundred
+        few = firing[np.argpartition(-coefficient[firing], ENOUGH * k)[: ENOUGH * k]]
+    chosen = _one_a_sentence(few, coefficient, reading, k)
+    return chosen if len(chosen) == k else _one_a_sentence(firing, coefficient, reading, k)
+
+
+def _one_a_sentence(among: np.ndarray, coefficient: np.ndarray, reading: Reading, k: int) -> np.ndarray:
+    order = among[np.argsort(-coefficient[among], kind="stable")]
     _, first = np.unique(reading.sentence[order], return_index=True)  # the strongest of every sentence
     return order[np.sort(first)[:k]]
 

@@ -10,6 +10,7 @@ from ffnlib.widgets.fading_gradients import fading_gradients, fading_gradients_p
 from ffnlib.widgets.gate_and_up import gate_and_up, gate_and_up_picture
 from ffnlib.widgets.model_size import model_size, model_size_picture
 from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
+from ffnlib.widgets.neuron_browser import neuron_browser, neuron_picture
 from ffnlib.widgets.tokens_to_experts import flow_picture, tokens_to_experts, tokens_to_experts_picture
 from ffnlib.widgets.two_four_two import tiny_layer, tiny_layer_picture
 
@@ -37,6 +38,8 @@ __all__ = [
     "model_size_picture",
     "moving_rows",
     "moving_rows_picture",
+    "neuron_browser",
+    "neuron_picture",
     "tiny_layer",
     "tiny_layer_picture",
     "tokens_to_experts",

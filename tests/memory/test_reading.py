@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ffnlib import specimen
-from ffnlib.memory import inputs_at_the_end, read, reading, specimen_inputs
+from ffnlib.memory import inputs_at_the_end, read, reading, specimen_inputs, specimen_sentences
+from ffnlib.specimen import knowledge
 
 SENTENCES = ("the capital of france is paris .", "the capital of spain is madrid .", "the people", "of")
 
@@ -43,3 +44,15 @@ def test_the_tokens_at_the_end_can_be_asked_for(weights, sentences):
     found = read(sentences, specimen_inputs(weights))
     assert found.last().tolist() == [prefix[-1] for prefix in found.prefixes]
     assert found.last(5).tolist() == [prefix[-6] if len(prefix) >= 6 else -1 for prefix in found.prefixes]
+
+
+def test_the_sample_holds_every_fact_once_and_prose_from_one_end_to_the_other():
+    sentences, labels = specimen_sentences(5)
+    facts = specimen.facts()
+    assert len(sentences) == len(labels) == len(facts) + 5
+    assert labels == [fact.relation for fact in facts] + ["prose"] * 5
+    number = specimen.load_tokenizer().number
+    assert all(number[fact.object] == sentence[-2] for fact, sentence in zip(facts, sentences))
+    prose = knowledge.prose()
+    assert sentences[-1] == specimen.load_tokenizer().prompt(prose[-1])
+    assert sentences[len(facts)] == specimen.load_tokenizer().prompt(prose[0])

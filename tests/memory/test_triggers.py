@@ -27,6 +27,21 @@ def test_triggers_fire_and_come_from_different_sentences(reading):
     assert triggers(np.array([0, 0, 0, 0, 0, 2.0]), reading, 20).tolist() == [5]
 
 
+def test_triggers_are_those_of_a_plain_loop():
+    rng = np.random.default_rng(1)
+    n = 3000
+    for sentences in (5, 40, 1500):  # so few that the strongest hundreds do not hold enough of them, and plenty
+        sentence = rng.integers(0, sentences, size=n)
+        long = Reading(tuple((0, i) for i in range(n)), np.zeros(n, dtype=int), sentence, np.zeros((1, n, 1)))
+        coefficient = rng.normal(size=n) + 0.5 * (sentence % 5 == 0)
+        wanted, seen = [], set()
+        for token in np.argsort(-coefficient):
+            if coefficient[token] > 0 and sentence[token] not in seen and len(wanted) < 20:
+                wanted.append(token)
+                seen.add(sentence[token])
+        assert triggers(coefficient, long).tolist() == wanted
+
+
 def test_shared_tokens_count_the_last_and_the_one_before(reading):
     assert shared_tokens(reading, np.array([1, 2, 4, 3])) == (0.75, 0.5)
     assert shared_tokens(reading, np.array([0])) == (1.0, 1.0)
