@@ -284,9 +284,10 @@ ON_WHITE = "background:#FFFFFF;color:#1B1B1B;text-align:left"  # on every cell: 
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """How far every lesson is: for each exercise "done", "not yet" or "untouched"."""
+    """The map of the course, and how far every lesson is: each exercise "done", "not yet" or "untouched"."""
 
     lessons: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    outline: dict[str, dict]  # of the lessons that are written: title, question and minutes
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<24}{self._words(states)}" for name, states in self.lessons)
@@ -297,20 +298,34 @@ class Progress:
         begun = [exercise for exercise, state in states if state == "not yet"]
         return f"{done} of {len(states)} done" + (f"; not yet: {', '.join(begun)}" if begun else "")
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr style="{ON_WHITE}"><th scope="row" style="{ON_WHITE}">{escape(name)}</th>'
-            f'<td style="{ON_WHITE}">{escape(self._words(states))}</td></tr>'
-            for name, states in self.lessons
-        )
+    def _row(self, name: str, states) -> str:
+        written = self.outline.get(name, {})
+        shown = f"{name[:2]} {escape(written['title'])}" if written else name
+        link = f'<a href="{name}.ipynb" style="color:#0072B2">{shown}</a>' if written else shown
+        cells = (escape(written.get("question", "")), str(written.get("minutes", "")), escape(self._words(states)))
         return (
-            f'<table style="{ON_WHITE}"><thead><tr style="{ON_WHITE}"><th scope="col" style="{ON_WHITE}">lesson</th>'
-            f'<th scope="col" style="{ON_WHITE}">exercises</th></tr></thead><tbody>{rows}</tbody></table>'
+            f'<tr style="{ON_WHITE}"><th scope="row" style="{ON_WHITE}">{link}</th>'
+            + "".join(f'<td style="{ON_WHITE}">{cell}</td>' for cell in cells)
+            + "</tr>"
         )
+
+    def _repr_html_(self) -> str:
+        heads = ("lesson", "its question", "minutes", "exercises")
+        head = "".join(f'<th scope="col" style="{ON_WHITE}">{text}</th>' for text in heads)
+        rows = "".join(self._row(name, states) for name, states in self.lessons)
+        return (
+            f'<table style="{ON_WHITE}"><thead><tr style="{ON_WHITE}">{head}</tr></thead><tbody>{rows}</tbody></table>'
+        )
+
+
+def _outline() -> dict[str, dict]:
+    """Return title, question and minutes of every lesson that is written, as `build` collected them."""
+    collected = Path(__file__).parent / "review" / "collected.json"
+    return {row["name"]: row for row in json.loads(collected.read_text(encoding="utf-8"))["lessons"]}
 
 
 def progress() -> Progress:
-    """Return how far you are in every lesson; a pass stays a pass."""
+    """Return the map of the course with how far you are in every lesson; a pass stays a pass."""
     states: dict[str, str] = {}
     for event in recorded():
         if event.get("event") != "check" or event.get("status") not in (PASSED, NOT_YET):
@@ -321,4 +336,4 @@ def progress() -> Progress:
         (lesson, tuple((name, states.get(name, "untouched")) for name in ids))
         for lesson, ids in lessons.CATALOGUE.items()
     )
-    return Progress(table)
+    return Progress(table, _outline())

@@ -160,6 +160,12 @@ def test_progress_tells_done_not_yet_and_untouched():
     assert "1 of 1 done" in repr(progress()) and "1 of 4 done" in progress()._repr_html_()
 
 
+def test_progress_is_a_map_with_links_questions_and_minutes():
+    page = progress()._repr_html_()
+    assert '<a href="01_formula.ipynb"' in page and "01 The formula</a>" in page
+    assert "which of its parts does it need?</td>" in page and ">45</td>" in page
+
+
 def test_a_damaged_progress_file_loses_only_its_damaged_lines(own_progress):
     check("relu", right)
     with open(own_progress, "ab") as file:

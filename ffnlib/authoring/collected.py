@@ -15,7 +15,7 @@ SHOWN_IN = "14_self_test"
 BESIDE_THE_PREDICTION = re.compile(r"\s*(?:You expected \w+|You made no prediction)\.\s*$")
 SYMBOLS = {
     r"\max": "max", r"\cdot": "·", r"\odot": "⊙", r"\Phi": "Φ", r"\sigma": "σ", r"\sqrt": "√", r"\,": " ", r"\big": "",
-    r"\text": "", "{": "", "}": "", "$": "",
+    r"\text": "", r"\mathrm": "", "{": "", "}": "", "$": "",
 }  # fmt: skip
 
 
@@ -128,12 +128,14 @@ def lesson_row(name, notebook, terms):
     """Return what a lesson asks, its law, and which words of earlier lessons it uses."""
     source = {kind: _first(notebook, kind) for kind in ("header", "law")}
     question = re.search(r"\*\*The question:\*\* (.+)", source["header"])
+    minutes = re.search(r"(\d+) minutes", source["header"])
     law = re.search(r"\*\*(.+?)\*\*", source["law"], re.DOTALL)
     doubt = re.search(r"change our mind: *(.+)", source["law"], re.DOTALL)
     return {
         "name": name,
         "title": title(notebook),
         "question": question.group(1).strip() if question else "",
+        "minutes": int(minutes.group(1)) if minutes else 0,
         "law": without_marks(law.group(1)) if law else "",
         "doubt": without_marks(doubt.group(1)).strip() if doubt else "",
         "uses": words_used(name, notebook, terms),

@@ -29,11 +29,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: what it asks, its law, what would change our mind, and which words it takes from which lesson."""
+    """One lesson: what it asks, how many minutes it takes, its law, what would change our mind, and which words it takes from which lesson."""
 
     name: str
     title: str
     question: str
+    minutes: int
     law: str
     doubt: str
     uses: dict[str, list[str]]

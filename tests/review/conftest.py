@@ -17,8 +17,8 @@ def course():
             Claim("S1-91", "Another", "All is one", "false", "there are 2", "02_more", "all", "2, not 1."),
         ),
         lessons=(
-            Lesson("01_sums", "Sums", "what is twice?", "Twice is plus itself.", "2 + 2 = 5.", {}),
-            Lesson("02_more", "More", "what is more?", "More is more.", "less.", {"01_sums": ["sum", "half"]}),
+            Lesson("01_sums", "Sums", "what is twice?", 10, "Twice is plus itself.", "2 + 2 = 5.", {}),
+            Lesson("02_more", "More", "what is more?", 20, "More is more.", "less.", {"01_sums": ["sum", "half"]}),
         ),
         terms=(
             Term("sum", "A **sum** is `a + b`; a **half** is less.", "01_sums", "words"),

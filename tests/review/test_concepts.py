@@ -10,7 +10,7 @@ from ffnlib.review.pages import Page
 
 def test_the_first_lesson_ties_nothing(course):
     assert ties(course) == {}
-    later = course.lessons[1].__class__("03_most", "Most", "?", "l", "d", {"01_sums": ["sum"], "02_more": ["more"]})
+    later = course.lessons[1].__class__("03_most", "Most", "?", 5, "l", "d", {"01_sums": ["sum"], "02_more": ["more"]})
     more = course.__class__(course.claims, (*course.lessons, later), course.terms)
     assert ties(more) == {("02_more", "03_most"): 1}
 
