@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ffnlib.authoring import claims, collected, outputs
+from ffnlib.authoring import claims, collected, front_ends, outputs
 from ffnlib.authoring.code_rules import learner_source
 from ffnlib.authoring.lint import lint, located
 from ffnlib.authoring.notebook import (
@@ -203,7 +203,8 @@ def learner_notebook(solved):
             cell |= {"execution_count": None, "outputs": []}
             cell["source"] = learner_source(solved["cells"], cell)
         cells.append(cell)
-    return canonical({"cells": cells, "metadata": solved["metadata"]})
+    lesson = solved["metadata"].get("ffn", {}).get("lesson", "")
+    return canonical({"cells": front_ends.opened_elsewhere(cells, lesson), "metadata": solved["metadata"]})
 
 
 def difference(root, file, wanted):

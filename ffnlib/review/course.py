@@ -29,7 +29,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: what it asks, how many minutes it takes, its law, what would change our mind, and which words it takes from which lesson."""
+    """One lesson: its question, how long it takes, its law, what would change our mind, and the words it uses."""
 
     name: str
     title: str
