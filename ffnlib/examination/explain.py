@@ -189,6 +189,9 @@ def form_of_arguments(exercise: Exercise, wrong: list[Trial]):
     if first and first.types[0] == "TypeError" and not first.depth and "positional argument" in first.text:
         because = f"it is called as {exercise.call_text()}, and its definition does not allow that"
         return "wrong number of arguments", because, f"define it as {exercise.call_text()}"
+    if first and first.types[0] == "NotImplementedError" and " not implemented for " in first.text:
+        because = f"a function of PyTorch does not serve this type of numbers: {first.text}"
+        return "a type PyTorch does not serve", because, "x may hold whole numbers: turn them into float64 first"
     if first and first.types[0] == "NotImplementedError":
         because = "the answer calls a function whose own body is not written yet: it raises NotImplementedError"
         return "calls an unwritten function", because, "write that function and run its cell first, or do without it"

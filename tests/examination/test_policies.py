@@ -422,6 +422,23 @@ def test_an_answer_whose_helper_is_not_written_yet_is_not_called_untouched():
     rejected(lambda x: helper(x) * 2, "calls an unwritten function")
 
 
+def test_a_function_of_torch_without_whole_numbers_is_not_called_unwritten():
+    def gelu(x):
+        raise NotImplementedError("\"GeluKernelImpl\" not implemented for 'Long'")
+
+    rejected(lambda x: gelu(x) * 2, "a type PyTorch does not serve")
+
+
+def test_writing_into_whole_numbers_in_place_is_explained_as_such():
+    def in_place(x):
+        x -= x.mean()
+        return x
+
+    exercise = made_up(probes=lambda rng: (call(rng.integers(-5, 6, size=(4, 5))),))
+    verdict = verdict_on(in_place, exercise)
+    assert "writes into x itself" in verdict.message and "x = x - ..." in verdict.message
+
+
 def test_results_of_changing_kind_count_as_changing():
     kinds = iter([np.zeros(3), 1.0, "text", [1.0], np.zeros(5)])
     assert verdict_on(lambda x: next(kinds)).status == "not-yet"
