@@ -5,7 +5,7 @@ for each run in `runs.jsonl`, `differences` turns losses into intervals. Lesson 
 
 How it was designed, so that it can fail:
 
-- Small word models (two layers, 512 words, rows of 16) on the specimen's prose; the loss is that of the whole
+- Small word models (two layers, 256 words, rows of 16) on the specimen's prose; the loss is that of the whole
   validation text.
 - 1,600 steps, gradients clipped at 1, six seeds. A seed fixes the first weights and the order of the text.
 - Every configuration has its own learning rate, chosen among three by two further seeds that are used for nothing else.

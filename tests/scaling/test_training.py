@@ -35,7 +35,7 @@ def test_every_word_has_a_number_and_the_most_frequent_stay():
         assert part.min() >= 0
         assert part.max() < WORDS
     assert len(text.training.unique()) == WORDS
-    assert (text.training == training.UNK).double().mean() < 0.3
+    assert (text.training == training.UNK).double().mean() < 0.4
 
 
 def test_validation_covers_the_text_once():
