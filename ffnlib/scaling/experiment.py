@@ -83,12 +83,13 @@ def measured(runs: Sequence[dict], configuration: str) -> dict[int, float]:
 
 def tuning(name: str, file: Path) -> Iterator[list[Job]]:
     """Three learning rates; then, as long as the best is the largest or the smallest tried, the next one out there."""
-    rates = RATES
-    while rates:
-        yield [Job(name, rate, seed) for rate in rates for seed in TUNING_SEEDS]
+    tried, ahead = [], RATES
+    while ahead:
+        yield [Job(name, rate, seed) for rate in ahead for seed in TUNING_SEEDS]
+        tried = sorted([*tried, *ahead])
         means = tuned(load_runs(file), name)
-        best = min(means, key=means.__getitem__)
-        rates = [2 * best] if best == max(means) else [best / 2] if best == min(means) else []
+        best = min(tried, key=means.__getitem__)
+        ahead = [2 * best] if best == tried[-1] else [best / 2] if best == tried[0] else []
 
 
 def groups(names: Sequence[str], file: Path) -> Iterator[list[Job]]:
