@@ -96,6 +96,11 @@ function render({ model, el }) {
   let waiting = null; // for the answer to the last one
   let unsent = false; // something moved since then
 
+  // A screen reader waits with what changes inside a busy element, so it says the last sentence and none on the way.
+  function busy() {
+    root.setAttribute("aria-busy", String(timer !== null || waiting !== null));
+  }
+
   function ask() {
     timer = null;
     if (waiting !== null) {
@@ -103,7 +108,7 @@ function render({ model, el }) {
       return;
     }
     unsent = false;
-    waiting = setTimeout(() => { waiting = null; note.textContent = NO_ANSWER; }, PATIENCE);
+    waiting = setTimeout(() => { waiting = null; busy(); note.textContent = NO_ANSWER; }, PATIENCE);
     const asked = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value()]));
     model.send({ turn: model.get("turn") + 1, asked });
   }
@@ -111,17 +116,23 @@ function render({ model, el }) {
   function moved(pause = 0) {
     clearTimeout(timer);
     timer = setTimeout(ask, pause);
+    busy();
   }
 
   function answered() {
     clearTimeout(waiting);
     waiting = null;
-    if (unsent) { ask(); return; }
-    if (timer === null) show();
+    if (unsent) ask();
+    if (timer === null && waiting === null) settle();
+    show(); // also while a hand still moves: a picture one step behind says more than one that stands still
+    busy();
+  }
+
+  function settle() {
+    for (const [name, control] of Object.entries(controls)) control.set(model.get("positions")[name]);
   }
 
   function show() {
-    for (const [name, control] of Object.entries(controls)) control.set(model.get("positions")[name]);
     picture.innerHTML = model.get("body");
     // Setting an equal text again would make a screen reader say it again.
     const sentence = `In words: ${model.get("words")}`;
@@ -137,6 +148,7 @@ function render({ model, el }) {
   const root = element("div", { class: "ffn-explorer", role: "group", "aria-label": model.get("title") });
   root.append(element("p", { class: "ffn-title" }, model.get("title")), panel, note, picture, words);
   el.append(root);
+  settle();
   show();
 
   model.on("change:turn", answered);

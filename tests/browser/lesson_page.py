@@ -238,12 +238,9 @@ class Widget:
     def _wait_for_another(self, before):
         until = time.monotonic() + PATIENCE / 1000
         while time.monotonic() < until:
-            if (self.words, self.note) != before:
-                # The last key's answer may still be on its way: wait until two looks agree.
-                seen = self.words
-                self.lesson.page.wait_for_timeout(600)
-                if self.words == seen:
-                    return
+            # On the way to the last key's answer the widget already shows those before it.
+            if (self.words, self.note) != before and self.root.get_attribute("aria-busy") != "true":
+                return
             self.lesson.page.wait_for_timeout(100)
         raise TimeoutError(f"nothing changed: {before!r}")
 

@@ -46,6 +46,13 @@ CELLS = {
     ),
     "playground": PLAYGROUND,
     "tiny": "from ffnlib.widgets import tiny_layer\ntiny_layer()",
+    "slow": (
+        "import time\n\n"
+        "def slow(step=0):\n"
+        "    time.sleep(0.2)\n"
+        "    return figures.Table(('step',), [(step,)], title='A slow one', words=f'This is step {step}.')\n\n"
+        "explore(slow, 'A slow one', step=Slider('step', 0, 100, value=0))"
+    ),
 }
 
 
@@ -93,6 +100,17 @@ def test_the_arrow_keys_stay_with_the_slider_and_do_not_walk_through_the_noteboo
     assert widget.words == "In words: At 2 it reaches 8."
     assert "jp-mod-active" in lesson.cell("playground").get_attribute("class")
     assert lesson.page.evaluate("document.activeElement.getAttribute('aria-label')") == "exponent"
+
+
+def test_the_sentence_follows_a_hand_that_moves_faster_than_python_draws(lesson):
+    widget = lesson.widget(lesson.cell("slow"))
+    widget.control("step").focus()
+    for _ in range(45):  # 4.5 s of a key every 0.1 s, below the patience of 5 s
+        lesson.page.keyboard.press("ArrowRight")
+        lesson.page.wait_for_timeout(100)
+        if widget.words != "In words: This is step 0.":
+            return
+    pytest.fail(f"nothing moved under the keys: {widget.words!r}, {widget.note!r}")
 
 
 def test_a_choice_and_a_toggle_answer_to_keys_too(lesson):
