@@ -262,6 +262,21 @@ def test_a_table_with_a_ragged_row_is_refused():
         Table(("a", "b"), [(1,)], words="1 row", title="t")
 
 
+def test_of_the_places_named_for_a_scale_of_powers_those_beside_the_lines_are_plain_numbers():
+    picture = figures.lines(
+        [1, 2],
+        {"y": [0.3, 4]},
+        title="t",
+        words="2.",
+        x_label="x",
+        y_label="y",
+        y_scale="log",
+        y_ticks=(0.1, 0.5, 1, 9),
+    )
+    axis = picture.figure.axes[0].yaxis
+    assert [label.get_text() for label in axis.get_ticklabels()] == ["0.5", "1"]
+
+
 def test_a_logarithmic_axis_of_a_few_places_is_marked_at_these_places():
     few = figures.lines(
         [2, 4, 16], {"y": [1, 2, 3]}, title="t", words="3 places.", x_label="x", y_label="y", x_scale="log"

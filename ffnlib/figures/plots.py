@@ -49,9 +49,12 @@ def lines(
     roles: Sequence[str] = ("key", "value", "ink", "quiet"),
     x_scale: str = "linear",
     y_scale: str = "linear",
+    y_ticks: Sequence[float] = (),
     marks: Sequence[tuple[float, float, str]] = (),
 ) -> Picture:
     """One line for each entry of `series`, named at its right end; `marks` are points (x, y, text) worth a word.
+
+    Of `y_ticks`, those that lie beside the lines are written as plain numbers, which a scale of powers needs.
 
     **Raises** ValueError for more lines than roles, an unknown role, and what `Picture` refuses.
     """
@@ -69,6 +72,11 @@ def lines(
             axes.minorticks_off()
         if y_scale == "linear":
             _speak(axes.yaxis, np.concatenate([np.ravel(y) for y in series.values()]))
+        if len(y_ticks):
+            low, high = axes.get_ylim()
+            axes.set_yticks([tick for tick in y_ticks if low <= tick <= high])
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.minorticks_off()
         _name_lines(axes, list(series))
         for at_x, at_y, text in marks:
             axes.plot([at_x], [at_y], "o", color=PALETTE["ink"])
