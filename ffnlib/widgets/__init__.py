@@ -13,6 +13,7 @@ from ffnlib.widgets.moving_rows import moving_rows, moving_rows_picture
 from ffnlib.widgets.neuron_browser import neuron_browser, neuron_picture
 from ffnlib.widgets.tokens_to_experts import flow_picture, tokens_to_experts, tokens_to_experts_picture
 from ffnlib.widgets.two_four_two import tiny_layer, tiny_layer_picture
+from ffnlib.widgets.work_left import work_left, work_left_picture
 
 __all__ = [
     "Choice",
@@ -44,4 +45,6 @@ __all__ = [
     "tiny_layer_picture",
     "tokens_to_experts",
     "tokens_to_experts_picture",
+    "work_left",
+    "work_left_picture",
 ]
