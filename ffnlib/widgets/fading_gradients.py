@@ -52,13 +52,13 @@ def fading_gradients_picture(depth: int = 24, norm: str = NO_NORM, scale: float 
 def _change(share: float) -> str:
     """What became of the gradient, in words.
 
-    >>> _change(5e-16), _change(1.2), _change(4.2)
-    ('falls to 5e-16 of its size', 'stays within a factor of 3', 'grows 4-fold')
+    >>> _change(5e-16), _change(0.061), _change(1.2), _change(4.2)
+    ('falls to 5e-16 of its size', 'falls to 6.1 % of its size', 'stays within a factor of 3', 'grows 4-fold')
     """
     if 1 / 3 <= share <= 3:
         return "stays within a factor of 3"
     if share < 1:
-        return f"falls to {share:.0e} of its size"
+        return f"falls to {f'{100 * share:.2g} %' if share >= 1e-3 else f'{share:.0e}'} of its size"
     return f"grows {share:.0f}-fold" if share < 1000 else f"grows {share:.0e}-fold"
 
 

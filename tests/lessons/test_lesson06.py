@@ -24,6 +24,13 @@ from tests.lessons.test_exercises import verdict_on
 silu, sigmoid = activations.silu, activations.sigmoid
 
 
+def row_by_row_into_the_type_of_x(x, W_gate, W_up, W_down):
+    out = np.zeros_like(x)
+    for place in np.ndindex(x.shape[:-1]):
+        out[place] = swiglu(x[place], W_gate, W_up, W_down)
+    return out
+
+
 def by_einsum(x, W_gate, W_up, W_down):
     gate, up = np.einsum("...d,df->...f", x, W_gate), np.einsum("...d,df->...f", x, W_up)
     return np.einsum("...f,...f,fd->...d", silu(gate), up, W_down)
@@ -154,6 +161,7 @@ def on_halves(layer):
 WRONG = [
     ("swiglu", lambda x, g, u, d: ((x @ g) * sigmoid(x @ u) * (x @ u)) @ d, "applied to the up branch instead"),
     ("swiglu", lambda x, g, u, d: (sigmoid(x @ g) * (x @ g)) @ d, "the up branch is left out"),
+    ("swiglu", row_by_row_into_the_type_of_x, "cut to whole numbers"),
     ("swiglu", lambda x, g, u, d: silu(x @ g) @ d + (x @ u) @ d, "added instead of multiplied"),
     ("swiglu", lambda x, g, u, d: np.concatenate([silu(x @ g), x @ u], -1) @ np.concatenate([d, d]), "added instead"),
     ("swiglu", lambda x, g, u, d: (silu(x @ g) ** 2 * (x @ u)) @ d, "** 2` stands where"),

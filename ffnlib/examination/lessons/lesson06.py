@@ -8,7 +8,7 @@ import numpy as np
 
 from ffnlib.activations import gelu, gelu_tanh, sigmoid, silu
 from ffnlib.examination.exercise import Array, Count, Exercise, Grammar, Misconception, call
-from ffnlib.examination.lessons.endings import added_up, negated, rounded
+from ffnlib.examination.lessons.endings import added_up, negated, rounded, whole_for_whole
 
 # ---------------------------------------------------------------- swiglu
 
@@ -122,6 +122,7 @@ SWIGLU_SLIPS = (
     Misconception("first position only", lambda x, W_gate, W_up, W_down: swiglu(x[..., :1, :], W_gate, W_up, W_down) + 0 * x if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the first position's result is used everywhere", "each row of x has its own result"),
     Misconception("sum over positions", lambda x, W_gate, W_up, W_down: np.sum(swiglu(x, W_gate, W_up, W_down), axis=-2) if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the results are summed over the positions", "the result has the shape of x"),
     *rounded(swiglu),
+    whole_for_whole(swiglu),
     *added_up(swiglu),
     negated(swiglu),
 )  # fmt: skip
@@ -139,7 +140,7 @@ SWIGLU = Exercise(
         "* multiplies entry by entry, @ is the matrix product; SiLU is z / (1 + exp(-z)), or ffnlib.activations.silu.",
         "gate = x @ W_gate, then return (gate / (1 + np.exp(-gate)) * (x @ ___)) @ W_down",
     ),
-    why="The gate decides, unit by unit and smoothly, how much of the up branch passes; W_down then brings it back to d_model.",
+    why="The gate multiplies the up branch, unit by unit; W_down then brings the product back to d_model.",
 )
 
 
