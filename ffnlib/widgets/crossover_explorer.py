@@ -14,7 +14,7 @@ def crossover_explorer() -> Explorer | None:
     """LLaMA-7B's width to begin with, and the feed-forward network of the documents."""
     return explore(
         crossover_picture,
-        "One layer: at which length does attention cost as much as the feed-forward network?",
+        "One block: at which length does attention cost as much as the feed-forward network?",
         d_model=Slider("d_model", 256, 16_384, step=256, value=4096),
         ratio=Slider("d_ff / d_model", 1.0, 8.0, step=0.0625, value=4.0),
         ffn=Choice("feed-forward network", (UNGATED, GATED), UNGATED),
@@ -46,7 +46,7 @@ def crossover_picture(
         title="Three questions, three lengths",
         words=_words(meets),
         x_label="tokens in the sequence",
-        y_label="FLOPs of one layer, one token",
+        y_label="FLOPs of one block, one token",
         marks=[(length, heights[name], f"{length:,.0f}") for name, length in meets.items() if length],
     )
 

@@ -16,12 +16,12 @@ def model_size() -> Explorer | None:
         model_size_picture,
         "A decoder without biases: move its sizes and watch the ledger",
         d_model=Slider("d_model", 1024, 16_384, step=1024, value=4096),
-        n_layers=Slider("layers", 1, 128, value=32),
+        n_layers=Slider("blocks", 1, 128, value=32),
         ratio=Slider("d_ff / d_model", 1.0, 8.0, step=0.0625, value=2.6875),
         heads=Choice("heads", (8, 16, 32, 64, 128), 32),
         kv_heads=Choice("key-value heads", (1, 2, 4, 8, 16, 32, 64, 128), 32),
         ffn=Choice("feed-forward network", (GATED, UNGATED), GATED),
-        vocab=Choice("words", (32_000, 50_257, 128_256, 256_000), 32_000),
+        vocab=Choice("tokens in the vocabulary", (32_000, 50_257, 128_256, 256_000), 32_000),
         tied=Toggle("input and output matrix tied", False),
     )
 

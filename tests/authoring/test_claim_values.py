@@ -61,12 +61,18 @@ def flops(T, d):
 
 
 def has_full_heads(row):
-    return row["n_kv_heads"] == row["n_heads"] and row["n_heads"] * row["head_dim"] == row["d_model"]
+    return (
+        "latent_attention" not in row
+        and row["n_kv_heads"] == row["n_heads"]
+        and row["n_heads"] * row["head_dim"] == row["d_model"]
+    )
 
 
-def ffn_leads(row):
-    T, d = row["learned_positions"], row["d_model"]
-    return 2 * row["ffn_matrices"] * T * d * row["d_ff"] > 8 * T * d**2 + 4 * T**2 * d
+def ffn_to_attention(name, T):
+    """Return the FLOPs of the FFN over those of attention, for models whose heads each have keys and values."""
+    row = known_model(name)
+    d = row["d_model"]
+    return 2 * row["ffn_matrices"] * d * row["d_ff"] / (8 * d**2 + 4 * T * d)
 
 
 def tanh_error():
@@ -78,7 +84,6 @@ PLAIN = [row for row in known_models() if "experts" not in row]
 BASE, LLAMA, XXL = "AIAYN base (V=37000)", "LLaMA-7B", "T5-v1.1-XXL"
 ONE = 2 * 512 * 2048 + 2048 + 512
 FFN, CORE, PROJECTIONS = flops(2048, 4096)
-POSITIONS = [row for row in known_models() if row["learned_positions"]]
 COMPUTED = {
     "S0-02": lambda: [
         f"{part(XXL, 'decoder FFN') / (part(XXL, 'decoder attention') + part(XXL, 'cross-attention')):.2f}",
@@ -99,10 +104,12 @@ COMPUTED = {
     "S0-25": lambda: [f"{100 * 5 * d / (8 * d * d):.2f} %" for d in (64, 512)],
     "S0-42": lambda: [f"{sum(has_full_heads(row) for row in known_models())} of {len(known_models())}"],
     "S0-45": lambda: [f"{sum(row['d_ff'] == 4 * row['d_model'] for row in PLAIN)} of {len(PLAIN)}"],
-    "S0-46": lambda: [f"{sum(ffn_leads(row) for row in POSITIONS)} of {len(POSITIONS)}"],
-    "S0-47": lambda: [f"{100 * (8 * d + 4 * T) / (24 * d + 4 * T):.0f} %" for d in (4096,) for T in (2048, 131_072)],
+    "S0-46": lambda: [
+        f"{ffn_to_attention(name, 2048):.2f}" for name in (LLAMA, "Pythia-70M", "OPT-125M")
+    ],
+    "S0-47": lambda: [f"{1 / ffn_to_attention(LLAMA, 129):.2f}", f"{1 / ffn_to_attention(LLAMA, 131_073):.1f}"],
     "S1-04": lambda: [str(2 * 4096)],
-    "S1-23": lambda: [f"{100 * 8 * d / (24 * d + 4 * T):.0f} %" for d in (4096,) for T in (2048, 131_072)],
+    "S1-23": lambda: [f"{(6 * 14_336 - 5 * 4096) // 4:,}", f"{3 * 14_336 * 4096 // (2 * 1024):,}"],
     "S2-11": lambda: [f"{min(float(ratio(LLAMA)), 4):g}", ratio("T5-11B")],
     "S2-42": lambda: [f"{sum(row['d_ff'] > 4 * row['d_model'] for row in PLAIN)} of {len(PLAIN)}"],
     "S3-01": lambda: [f"12 x {ONE:,} = {12 * ONE:,}"],
