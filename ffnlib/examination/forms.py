@@ -265,7 +265,7 @@ def read_indices(_kind, seen) -> Reading:
             "return the positions, not the values",
         )
         return Reading(None, reading.notes, fractional)
-    return reading
+    return reading if seen.kind == "array" else Reading(reading.value)  # a list of row numbers needs no remark
 
 
 # ---------------------------------------------------------------- several values

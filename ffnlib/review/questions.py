@@ -11,7 +11,7 @@ from html import escape
 from ffnlib.review.course import Course, load
 from ffnlib.review.pages import ON_WHITE, Page, link, opened, rich
 
-CODE = "background: #F6F6F6; color: #1B1B1B; padding: 6px 8px; margin: 2px 0px; overflow-x: auto;"
+CODE = "background: #F6F6F6; color: #1B1B1B; padding: 6px 8px; margin: 2px 0px; overflow-x: auto; white-space: pre;"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ PROGRAMS = (
             Answer("Nothing: LLaMA has no biases either.", "LLaMA was trained without them. These weights come with theirs, and the results differ."),
             Answer("Only a constant is missing, the same for every input.", "That is true of `b2`. `b1` moves the place where each unit begins to fire."),
             right("Every bend goes through the origin, and a row of zeros gives zeros.", "Without `b1` a unit fires on one side of a plane through 0; without `b2` nothing is added there."),
-            Answer("It fails for negative inputs.", "Negative inputs are as good as others; ReLU acts on hidden values."),
+            Answer("It fails for negative inputs.", "Negative inputs are as good as others; ReLU acts on hidden values, not on inputs."),
         ),
         "def feed_forward(x, W1, b1, W2, b2):\n    return np.maximum(0, x @ W1) @ W2",
     ),
@@ -211,7 +211,7 @@ FINAL = (
         "`d_model = 4096`, `d_ff` four times that, two matrices. At which length does attention, with its projections, cost as much as the layer?",
         ("S0-14", "S1-04", "S2-01"),
         (
-            Answer("1,000 to 2,000", "That is `2 d` for models four times narrower and more."),
+            Answer("1,000 to 2,000", "There `2 d` lies when `d_model` is 500 to 1,000; here it is 4,096."),
             right("8,192", "`8 T d² + 4 T² d = 16 T d²` at `T = 2 d`."),
             Answer("16,384", "There the scores and the mixing alone cost as much, without the projections."),
             Answer("24,576", "There the quadratic part equals everything else, projections and layer together."),
@@ -311,7 +311,7 @@ FINAL = (
         ("S4-08", "S2-09"),
         (
             Answer("all 8, and 6 are multiplied by 0", "The result would be the same; the work saved is the point of the routing."),
-            right("2", "The others are not computed. With 2 replaced by 8 the layer is the dense one."),
+            right("2", "The others are not computed. That is what the routing saves; all 8 have to be stored."),
             Answer("1", "Some models route to one; this one does to two."),
             Answer("those of its topic", "What an expert answers to has to be measured; topics were not what was found."),
         ),

@@ -38,7 +38,7 @@ def test_a_cell_that_says_another_verdict_decides_nothing(tmp_path):
 
 
 def test_question_law_doubt_and_words(tmp_path):
-    words = new_cell("markdown", "words", "## Head\n\nA **unit** is $a$.", role="text", term=["unit"])
+    words = new_cell("markdown", "words", "## Head\n\nA **unit** is $\\mathrm{a}$.", role="text", term=["unit"])
     [lesson] = collected.collect(folder_with(tmp_path, words) / "solutions")["lessons"]
     assert lesson["question"] == "what?" and lesson["law"] == "The law is x_ff." and lesson["doubt"] == "a doubt."
     [term] = collected.collect(tmp_path / "solutions")["terms"]

@@ -97,6 +97,11 @@ def test_a_wrong_order_is_named_however_its_ties_fall():
     assert verdict.misconception == "weakest", verdict.message
 
 
+def test_a_list_of_row_numbers_passes_without_a_remark():
+    verdict = verdict_on(lambda h, k: strongest(h, k).tolist(), TIES)
+    assert verdict.status == PASSED and "was read" not in verdict.message, verdict.message
+
+
 def test_one_row_named_twice_is_no_tie():
     def answer(h, k):
         rows = np.argsort(-h)[:k]

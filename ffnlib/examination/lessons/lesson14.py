@@ -152,7 +152,7 @@ SELF_TEST_B = Exercise(
         Misconception("always LLaMA-7B", lambda d, T: self_test_b(4096, 2048), "the numbers of d = 4096 and T = 2048 come back for every size", "use d and T"),
     ),
     hints=(
-        "Look at both formulas of the chapter: 16 T d^2 for the FFN, 4 T^2 d for attention.",
+        "Look at both formulas of lesson 08: 16 T d^2 for the FFN, 4 T^2 d for attention.",
         "Set them equal and divide both sides by 4 T d.",
         "return 16 * T * d**2, 4 * T**2 * d, ___",
     ),
