@@ -8,21 +8,34 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def correlation(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
+def correlation(
+    x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray, groups: Sequence | None = None
+) -> tuple[float, float, float]:
     """Pearson's r and the ends of its 95 % interval, by Fisher's transformation; pairs with a nan are left out.
 
-    nan three times when x or y does not vary, or fewer than four pairs are left.
+    With `groups` it is the correlation within them: each group's means are taken off x and y first. nan three times
+    when x or y does not vary, or too few pairs are left.
 
     >>> [round(value, 3) for value in correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5])]
     [0.886, 0.264, 0.987]
     """
     pairs = np.array([x, y], dtype=np.float64)
-    x, y = pairs[:, ~np.isnan(pairs).any(axis=0)]
-    if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    whole = ~np.isnan(pairs).any(axis=0)
+    names = np.zeros(whole.sum()) if groups is None else np.asarray(groups)[whole]
+    x, y = (_less_its_means(values[whole], names) for values in pairs)
+    free = len(x) - 2 - len(np.unique(names))
+    if free < 1 or np.ptp(x) < 1e-12 or np.ptp(y) < 1e-12:
         return math.nan, math.nan, math.nan
-    r = float(np.corrcoef(x, y)[0, 1])
-    z, half = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))), 1.959964 / math.sqrt(len(x) - 3)
+    r = float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+    z, half = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r))), 1.959964 / math.sqrt(free)
     return r, math.tanh(z - half), math.tanh(z + half)
+
+
+def _less_its_means(values: np.ndarray, names: np.ndarray) -> np.ndarray:
+    result = values.copy()
+    for name in np.unique(names):
+        result[names == name] -= values[names == name].mean()
+    return result
 
 
 def explained(y: np.ndarray, groups: Sequence, x: np.ndarray | None = None) -> float:

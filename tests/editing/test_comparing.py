@@ -36,6 +36,15 @@ def test_without_variation_or_pairs_there_is_no_correlation(x, y):
     assert np.isnan(correlation(x, y)).all()
 
 
+def test_within_groups_is_what_is_left_when_both_are_regressed_on_the_groups():
+    groups = np.repeat(["a", "b", "c"], 20)
+    x, y = RNG.normal(size=(2, 60)) + np.repeat([0, 5, -3], 20)
+    dummies = np.array([groups == name for name in "abc"], dtype=float).T
+    left = [values - dummies @ np.linalg.lstsq(dummies, values, rcond=None)[0] for values in (x, y)]
+    assert correlation(x, y, groups)[0] == pytest.approx(np.corrcoef(*left)[0, 1])
+    assert abs(correlation(x, y, groups)[0]) < 0.4 < 0.9 < correlation(x, y)[0]
+
+
 def test_one_group_and_a_slope_explain_the_squared_correlation():
     x, y = RNG.normal(size=(2, 30))
     assert explained(y, ["all"] * 30, x) == pytest.approx(correlation(x, y)[0] ** 2)
