@@ -15,7 +15,7 @@ SHOWN_IN = "14_self_test"
 BESIDE_THE_PREDICTION = re.compile(r"\s*(?:You expected \w+|You made no prediction)\.\s*$")
 SYMBOLS = {
     r"\max": "max", r"\cdot": "·", r"\odot": "⊙", r"\Phi": "Φ", r"\sigma": "σ", r"\sqrt": "√", r"\,": " ", r"\big": "",
-    r"\text": "", r"\mathrm": "", "{": "", "}": "", "$": "",
+    r"\text": "", r"\mathrm": "", r"\sum": "Σ", "{": "", "}": "", "$": "",
 }  # fmt: skip
 
 
@@ -116,6 +116,7 @@ def without_marks(text):
 
 
 def _plain_formula(formula):
+    formula = re.sub(r"\\frac\{(.+?)\}\{(.+?)\}", r"\1/\2", formula)
     for symbol, plain in SYMBOLS.items():
         formula = formula.replace(symbol, plain)
     return re.sub(r"\s+", " ", formula).strip()
