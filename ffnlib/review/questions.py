@@ -107,7 +107,7 @@ PROGRAMS = (
         (
             Answer("It raises an error.", "All shapes fit: `W1` and `W2` are square."),
             Answer("It turns the layer into an autoencoder.", "Nothing is squeezed and nothing is trained to come back. It is a narrower layer."),
-            right("It runs, with a quarter of the hidden units; how much worse it is has to be measured.", "Fewer units draw fewer bends. Lesson 13 measures what that costs."),
+            right("It runs, with a quarter of the hidden units; how much worse it is has to be measured.", "Fewer units draw fewer bends. Lesson 13 measures it: a little worse, in a small experiment."),
             Answer("It computes the same function with fewer weights.", "A narrow layer cannot copy a wide one: it has a quarter of the bends."),
         ),
         "d_ff = d_model\nW1, W2 = rng.normal(size=(d_model, d_ff)), rng.normal(size=(d_ff, d_model))",
@@ -322,8 +322,8 @@ FINAL = (
         ("S2-05", "S2-04"),
         (
             Answer("in that layer, as tracing has found the place", "Tracing shows where a disturbance is repaired, which need not be where an edit works."),
-            right("try the layers and measure: tracing does not say", "Edit success and tracing are two measurements, and they disagree."),
-            Answer("in the first layer, before anything is computed", "What an early edit changes runs through all later layers, and changes much else."),
+            right("try the layers and measure: tracing does not say", "They are two measurements: in lesson 12 edits also take where tracing shows next to nothing, and then change the neighbours too."),
+            Answer("in the first layer, before anything is computed", "What an early edit changes runs through all later layers: in lesson 12 it changes the fact's neighbours as well."),
             Answer("nowhere: facts cannot be edited", "One step of rank one does change a fact; the question is what else it changes."),
         ),
     ),
