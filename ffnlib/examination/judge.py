@@ -128,6 +128,9 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
             exercise, None, (*_called_and_got(exercise, shown), *explain.what_is_known(exercise, trials, shown), *notes)
         )
     name, because, step = named
+    own = shown.reading.complaint if shown.reading else None
+    if own and own.name == name:  # said of the call that is shown, not of the first one
+        because, step = own.because, own.next
     seen = [line for line in _called_and_got(exercise, shown) if line[1] != because]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ffnlib.examination.exercise import Count, Grammar, Misconception, Parts, call
+from ffnlib.examination.exercise import Count, Grammar, Misconception, Number, Parts, call
 from ffnlib.examination.forms import Complaint
 from ffnlib.examination.slips import be, grammar_tiers
 from tests.examination.asking import COUNT, RECORD, made_up, verdict_on
@@ -134,3 +134,15 @@ def test_two_slips_of_one_topic_are_never_combined():
 )
 def test_the_verb_follows_the_noun(noun, verb):
     assert be(noun) == verb
+
+
+def test_an_array_for_a_number_is_told_with_the_shape_of_the_call_that_is_shown():
+    two_sizes = made_up(
+        oracle=lambda x: float(np.mean(x)),
+        returns=Number(),
+        probes=lambda rng: (call(rng.normal(size=(5, 8))), call(rng.normal(size=(3, 4)))),
+        misconceptions=(),
+    )
+    message = verdict_on(lambda x: np.mean(x, axis=-1), two_sizes).message
+    assert "shape (3,)" in message
+    assert "shape (5,)" not in message
