@@ -222,6 +222,14 @@ def test_names_of_lines_that_end_together_do_not_overlap():
     assert np.diff(heights).min() >= 0.07
 
 
+def test_an_x_of_texts_gets_a_tick_at_each_and_none_between():
+    picture = figures.lines(
+        list("0123"), {"a": [1, 2, 3, 4]}, title="Four layers", words="4 layers.", x_label="layer", y_label="y"
+    )
+    axes = picture.figure.axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == list("0123")
+
+
 def test_an_unknown_role_and_too_many_lines_are_refused():
     say = {"title": "t", "words": "1 w", "x_label": "x", "y_label": "y"}
     with pytest.raises(ValueError, match="role='red' is none of the palette's ink, key, value, quiet"):

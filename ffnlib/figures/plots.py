@@ -39,7 +39,7 @@ def entitle(figure: "Figure", title: str) -> None:
 
 
 def lines(
-    x: Sequence[float] | np.ndarray,
+    x: Sequence[float] | Sequence[str] | np.ndarray,
     series: Mapping[str, Sequence[float] | np.ndarray],
     *,
     title: str,
@@ -55,6 +55,7 @@ def lines(
     """One line for each entry of `series`, named at its right end; `marks` are points (x, y, text) worth a word.
 
     Of `y_ticks`, those that lie beside the lines are written as plain numbers, which a scale of powers needs.
+    An `x` of numbers written as texts gets a tick at each of them and none between.
 
     **Raises** ValueError for more lines than roles, an unknown role, and what `Picture` refuses.
     """
@@ -63,7 +64,8 @@ def lines(
     with style():
         for y, role in zip(series.values(), roles, strict=False):
             axes.plot(x, y, color=PALETTE[role], linestyle=STROKES[role])
-        axes.set_xscale(x_scale)
+        if x_scale != "linear":  # setting it takes the ticks of an x made of texts, one a point, away
+            axes.set_xscale(x_scale)
         axes.set_yscale(y_scale)
         if x_scale == "linear":
             _speak(axes.xaxis, x)

@@ -63,13 +63,14 @@ def neuron_picture(layer: int | None = None, unit: int | None = None) -> Picture
         return _silent(layer, unit, len(reading.prefixes))
     best = promoted(memory.values[unit], E, SHOWN)
     hits = [place for place, index in enumerate(chosen[:SHOWN]) if reading.following[index] in best]
-    promotes = ", ".join(words[word] for word in best)
+    promotes = [_named(words[word]) for word in best]
     return bars(
         [_in_context(reading, index, words) for index in chosen[:SHOWN]],
         coefficient[chosen[:SHOWN]],
-        title=f"Unit {unit} of layer {layer} promotes {', '.join(words[word] for word in best[:4])}",
-        words=f"{_said_of_triggers(layer, unit, coefficient, chosen, reading, words)} Its value promotes {promotes}; "
-        f"hatched are the {len(hits)} triggers after which one of these follows.",
+        title=f"Unit {unit} of layer {layer} promotes {', '.join(promotes[:4])}",
+        words=f"{_said_of_triggers(layer, unit, coefficient, chosen, reading, words)} "
+        f"Its value promotes {', '.join(promotes)}; "
+        f"one of these follows {len(hits)} of the {min(SHOWN, len(chosen))} triggers shown (hatched).",
         x_label="coefficient",
         highlight=hits,
         number="{:.2f}",
@@ -101,6 +102,11 @@ def _in_context(reading: Reading, index: int, words: tuple[str, ...]) -> str:
     before = " ".join(prefix[-1 - CONTEXT : -1])
     dots = "... " if len(prefix) > CONTEXT + 1 else ""
     return f"{dots}{before} [{prefix[-1]}] \N{RIGHTWARDS ARROW} {words[reading.following[index]]}".replace("  ", " ")
+
+
+def _named(word: str) -> str:
+    """A word as it is, and a sign in quotes, which a list would swallow."""
+    return word if word[0].isalnum() else f"'{word}'"
 
 
 def _silent(layer: int, unit: int, prefixes: int) -> Picture:

@@ -47,6 +47,33 @@ def test_the_words_say_how_often_the_unit_fires_and_what_it_promotes(read):
         assert vocabulary[word] in words
 
 
+def test_a_sign_among_the_promoted_words_stands_in_quotes(read):
+    memories, _, E = read
+    vocabulary = specimen.load_tokenizer().words
+    comma = vocabulary.index(",")
+    layer, unit = next(
+        (layer, unit)
+        for layer, memory in enumerate(memories)
+        for unit in np.flatnonzero((np.argsort(-(memory.values @ E.T), axis=1)[:, :4] == comma).any(axis=1))
+        if (coefficients(read, layer)[:, unit] > 0).any()
+    )
+    assert "','" in neuron_picture(layer, int(unit)).words and ", , ," not in neuron_picture(layer, int(unit)).words
+
+
+@pytest.mark.parametrize(("layer", "unit"), [(1, 0), (0, 460), (3, 460)])  # none, one and several
+def test_the_words_count_the_hatched_among_the_triggers_shown(read, layer, unit):
+    memories, reading, E = read
+    fired = coefficients(read, layer)[:, unit]
+    ten = np.argsort(-(E @ memories[layer].values[unit]))[:10]
+    seen, follows = set(), []
+    for index in np.argsort(-fired, kind="stable"):
+        if reading.sentence[index] not in seen and len(follows) < 10:
+            seen.add(reading.sentence[index])
+            follows.append(reading.following[index])
+    expected = f"one of these follows {np.isin(follows, ten).sum()} of the 10 triggers shown (hatched)."
+    assert neuron_picture(layer, unit).words.endswith(expected)
+
+
 def test_a_unit_that_never_fires_says_so(read):
     silent = [(layer, unit) for layer in range(4) for unit in np.flatnonzero(~(coefficients(read, layer) > 0).any(0))]
     if not silent:

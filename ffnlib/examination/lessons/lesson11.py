@@ -146,7 +146,7 @@ TOP_TRIGGERS = Exercise(
         Misconception("strongest last", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[-k:], "the right tokens are in ascending order, strongest last", "turn the order round: strongest first"),
         Misconception("weakest, largest first", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable")[-k:], "the last k of the descending order are returned", "the first k are the strongest"),
         Misconception("in the order of the text", lambda H, unit, k: np.sort(strongest(H[:, unit], k)), "the right tokens are sorted by position instead of activation", "strongest first"),
-        Misconception("units for tokens", lambda H, unit, k: strongest(H[unit], k), "row `unit` of H is ranked: that are the units of one token", "a unit is a column: H[:, unit]"),
+        Misconception("units for tokens", lambda H, unit, k: strongest(H[unit], k), "row `unit` of H is ranked: those are the units of one token", "a unit is a column: H[:, unit]"),
         Misconception("weakest units of a token", lambda H, unit, k: np.argsort(H[unit], kind="stable")[:k], "row `unit` of H is ranked, smallest first", "a unit is a column: H[:, unit], and the largest are asked for"),
         Misconception("transposed twice", lambda H, unit, k: np.argsort(-H, axis=1, kind="stable")[:k, unit], "each token's units are ranked instead of each unit's tokens", "sort along the axis of the tokens"),
         Misconception("by size", lambda H, unit, k: strongest(np.abs(H[:, unit]), k), "the absolute activation is ranked", "a strongly negative activation is not a trigger"),
@@ -350,7 +350,7 @@ LOGIT_LENS = Exercise(
     hints=(
         "Look at what the model does after its last block: a final LayerNorm, then the unembedding.",
         "Normalise h along its last axis with gamma, beta and eps; the product with W_U gives one logit for each word.",
-        "return layer_norm(h, gamma, beta, eps) @ ___",
+        "normalised = gamma * (h - mean) / np.sqrt(variance + eps) + beta, then return normalised @ ___",
     ),
     why="The lens asks what the model would say if it stopped here, so it ends as the model ends: norm, then W_U.",
 )  # fmt: skip
