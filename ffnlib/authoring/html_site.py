@@ -19,9 +19,11 @@ TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")
 CONFIGURATION = Path(__file__).with_name("site_conf.py")
 STYLE = "figure.ffn-card { margin: 0; }\n"
 SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
-  if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; // so that a keyboard can scroll it, too
+  if (wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight)
+    wide.tabIndex = 0; // so that a keyboard can scroll it, too
 """
 LESSON_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb')
+FILE_LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")  # to a file of the checkout, which the site does not hold
 LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
 QUESTION = "**The question:**"
 GUIDES = "guides"
@@ -81,6 +83,8 @@ def folded(notebook: dict) -> dict:
         for output in cell.get("outputs", []):
             if "text/html" in output.get("data", {}):  # Sphinx turns the links of Markdown, and leaves those of HTML
                 output["data"]["text/html"] = LESSON_LINK.sub(r'href="\1.html', output["data"]["text/html"])
+        if cell["cell_type"] == "markdown":
+            cell["source"] = FILE_LINK.sub(r"\1", cell["source"])
         if role(cell) == "header":
             cell["source"] = cell["source"].replace("# ", f"# {notebook['metadata']['ffn']['lesson'][:2]} ", 1)
         elif role(cell) in ("answer", "predict"):
