@@ -368,6 +368,14 @@ def test_a_wrongly_edited_layer_is_explained_or_left_alone(answer, told):
     assert_told("rome_layer", answer, told)
 
 
+def test_an_input_of_zeros_may_fire_units_and_is_not_to_be_refused():
+    def answer(W1, b1, W2, b2, x, v, C):
+        refuse(x)
+        return rome_layer(W1, b1, W2, b2, x, v, C)
+
+    assert_told("rome_layer", answer, "ValueError is raised for arguments that have an answer")
+
+
 WRONG_ATTRIBUTIONS = [
     (lambda grad, w, m: w * sum(grad(w * t) for t in np.linspace(0, 1, m + 1)) / m, "one gradient too many is added"),
     (lambda grad, w, m: w * sum(grad(w * t) for t in np.linspace(0, 1, m + 1)) / (m + 1), "the mean has m + 1 gradients"),

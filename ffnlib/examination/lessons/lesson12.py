@@ -315,7 +315,7 @@ def rome_layer_case(rng, d: int, d_ff: int):
 
 
 def rome_layer_probes(rng):
-    """Draw wide, square and narrow layers, one dimension, and an input for which no unit fires, or every unit."""
+    """Draw wide, square and narrow layers, one dimension, inputs for which no unit fires, or every unit, and x = 0."""
     W1, b1, W2, b2, x, v, C = rome_layer_case(rng, 3, 6)
     return (
         call(W1, b1, W2, b2, x, v, C),
@@ -326,6 +326,7 @@ def rome_layer_probes(rng):
         call(*rome_layer_case(rng, 3, 3)),
         call(W1, np.abs(W1 @ x) + 1, W2, b2, x, v, C),
         call(W1 * 1e-4, b1 * 1e-4, W2, b2, x, v, C),
+        call(W1, np.abs(b1) + 0.2, W2, b2, np.zeros(3), v, C),
     )
 
 
@@ -384,6 +385,7 @@ LAYER_SLIPS = (
     Misconception("silent layer passes", lambda W1, b1, W2, b2, x, v, C: (W1, silent(W2, C, np.maximum(0, W1 @ x + b1), v - b2), b2), "a zero key is not refused: W2 comes back unchanged", "no edit of W2 can help when no unit fires: raise ValueError"),
     Misconception("b2 takes over when silent", lambda W1, b1, W2, b2, x, v, C: (W1, W2, v) if not np.any(np.maximum(0, W1 @ x + b1)) else rome_layer(W1, b1, W2, b2, x, v, C), "a zero key is not refused: b2 is changed then", "only W2 may change: raise ValueError"),
 )  # fmt: skip
+
 
 def layer_terms(W1, b1, W2, b2, x, v, C):
     """Return what the edited layer is put together from."""
