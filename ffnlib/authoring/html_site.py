@@ -37,8 +37,8 @@ def write_course(root: Path, out: Path) -> list[str]:
     """
     missing = [tool for tool in TOOLS if find_spec(tool) is None]
     if missing:
-        remedy = "pip install -c constraints.txt '.[site]'"
-        raise ValueError(f"the site needs {', '.join(missing)}, not installed here; run `{remedy}` in the environment")
+        remedy = ".venv/bin/python -m pip install -c constraints.txt -e '.[site]'"
+        raise ValueError(f"the site needs {', '.join(missing)}, not installed here; run `{remedy}`")
     if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
         raise ValueError(f"{out} holds something else than a site; name an empty folder")
     with tempfile.TemporaryDirectory() as folder:
