@@ -13,8 +13,10 @@ from tests.environments import environment
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
 TOOLS = ("sphinx", "myst-nb", "furo", "latex2mathml")
-LOOKED_AT = ("index.html", "claims.html", "glossary.html", "cards.html", "guides/instructors.html",
-             "lessons/01_formula.html", "lessons/08_counting_flops.html", "lessons/12_editing_facts.html")  # fmt: skip
+LOOKED_AT = (
+    *("index.html", "claims.html", "glossary.html", "cards.html", "guides/instructors.html"),
+    *("lessons/01_formula.html", "lessons/08_counting_flops.html", "lessons/12_editing_facts.html"),
+)
 MAKE = "import sys, pathlib, ffnlib.authoring.html_site as s; s.write_course(*map(pathlib.Path, sys.argv[1:]))"
 
 
@@ -63,7 +65,8 @@ def pages(site):
 def test_every_lesson_and_page_is_there(site, pages):
     lessons = [f"lessons/{file.stem}.html" for file in (ROOT / "solutions").glob("[0-9][0-9]_*.ipynb")]
     guides = [f"guides/{file.stem}.html" for file in (ROOT / "guides").glob("*.md")]
-    assert {"index.html", "claims.html", "glossary.html", "cards.html", "specimen.html", "search.html", *lessons, *guides} <= set(pages)
+    collected = ["claims.html", "glossary.html", "cards.html", "specimen.html"]
+    assert {"index.html", "search.html", *collected, *lessons, *guides} <= set(pages)
 
 
 def test_every_link_between_pages_arrives(site, pages):
