@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from html import escape
 
+from ffnlib.examination.verdict import NOT_YET
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1B1B1B; background: #FFFFFF; max-width: 60rem;
@@ -131,13 +133,20 @@ def outcome_table(by_exercise: dict[str, list[dict]]) -> str:
 
 
 def misconception_table(exercise: str, results: list[dict]) -> str:
-    """Return the misconceptions of one exercise, the most frequent first, each with the sentence it earned."""
+    """Return the misconceptions of one exercise, the most frequent first, each with the sentence it earned.
+
+    A last row counts the wrong answers that match none.
+    """
     counts = Counter(result["misconception"] for result in results if result["misconception"])
     sentences = {result["misconception"]: because(result["message"]) for result in results}
     lines = [
         f'<tr><th scope="row">{escape(name)}</th><td class="number">{count}</td><td>{escape(sentences[name])}</td></tr>'
         for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
+    others = sum(result["status"] == NOT_YET and not result["misconception"] for result in results)
+    if others:
+        words = "wrong answers that match no misconception we know"
+        lines.append(f'<tr><th scope="row">not recognised</th><td class="number">{others}</td><td>{words}</td></tr>')
     return table(f"{exercise}: misconceptions", ("misconception", "learners", "what it is"), lines) if lines else ""
 
 

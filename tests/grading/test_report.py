@@ -124,6 +124,14 @@ def test_pages_can_be_read_without_seeing_them(written):
         assert all(value in ("row", "col") for name, value in tags.attributes if name == "scope")
 
 
+def test_the_class_page_counts_wrong_answers_that_match_no_misconception():
+    unknown = row("bo")
+    unknown["exercises"] = [{**each, "status": "not-yet", "misconception": None} for each in unknown["exercises"]]
+    text = pages.class_page([unknown, row("ann")], "seccomp")
+    assert re.search(r'<th scope="row">not recognised</th><td class="number">1</td>', text)
+    assert "not recognised" not in pages.class_page([row("ann")], "seccomp")
+
+
 def test_the_class_page_counts_misconceptions_with_their_sentences():
     wrong = [row(f"s{n}", points=0.0) for n in range(3)]
     text = pages.class_page([*wrong, row("ann")], "seccomp")

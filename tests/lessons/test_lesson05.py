@@ -299,11 +299,11 @@ def test_squares_of_shifted_numbers_span_parabolas_only():
     assert np.linalg.matrix_rank(np.column_stack([(x - place) ** 2 for place in np.linspace(-1, 1, 30)])) == 3
 
 
-def test_silu_leads_on_prose_in_no_seed_and_on_people_in_two():
+def test_silu_leads_in_no_seed_neither_on_prose_nor_on_people():
     prose = np.array([race(kind, lambda row: row["loss"]) for kind in ("relu", "gelu", "silu")])
     people = np.array([race(kind, lambda row: row["held_out"]["person"]) for kind in ("relu", "gelu", "silu")])
     assert list(prose.argmin(axis=0)).count(2) == 0
-    assert list(people.argmax(axis=0)).count(2) == 2
+    assert list(people.argmax(axis=0)).count(2) == 0
 
 
 def test_the_runners_have_equally_many_weights():

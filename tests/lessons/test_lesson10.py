@@ -318,7 +318,7 @@ WRONG = [
     ("capacity", lambda t, E, k, f: math.ceil(Fraction(str(f)) * t * k / E**2), "`experts ** 2` stands where"),
     ("moe_forward", moe_by_rank, "given to the first k experts"),
     ("moe_forward", moe_overwritten, "k-th best expert is kept"),
-    ("moe_forward", moe_into_whole_numbers, "takes over the integer type"),
+    ("moe_forward", moe_into_whole_numbers, "cannot take fractions"),
     ("moe_forward", moe_with(lambda z, k: best(z, k) * softmax(z)), "softmax over all experts"),
     ("moe_forward", moe_with(lambda z, k: best(z, k) / k), "equal weights"),
     ("moe_forward", moe_with(lambda z, k: switch_by_one_hot(z)), "Switch routing"),
