@@ -73,8 +73,10 @@ def test_every_requirement_has_a_tested_version_within_its_range():
 def test_the_tested_versions_are_the_ones_these_tests_run_with():
     if not environment.is_current("test"):
         pytest.skip("this environment was not made by `python3 -m ffnlib test`")
+    # the tools of the site are pinned for an environment of their own, in which tests/browser installs these versions
+    elsewhere = {Requirement(text).name for text in PROJECT["project"]["optional-dependencies"]["site"]}
     for pin in read_requirements("constraints.txt"):
-        if not pin.marker or pin.marker.evaluate():
+        if pin.name not in elsewhere and (not pin.marker or pin.marker.evaluate()):
             assert pin.specifier.contains(importlib.metadata.version(pin.name)), pin
 
 
