@@ -204,7 +204,8 @@ def learner_notebook(solved):
             cell["source"] = learner_source(solved["cells"], cell)
         cells.append(cell)
     lesson = solved["metadata"].get("ffn", {}).get("lesson", "")
-    return canonical({"cells": front_ends.opened_elsewhere(cells, lesson), "metadata": solved["metadata"]})
+    cells = front_ends.opened_elsewhere(cells, lesson, front_ends.REPOSITORY)
+    return canonical({"cells": cells, "metadata": solved["metadata"]})
 
 
 def difference(root, file, wanted):

@@ -20,9 +20,8 @@ if importlib.util.find_spec("ffnlib") is None:  # on Colab, say; where the cours
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", course], check=True)"""
 
 
-def badges(lesson, repository=None):
+def badges(lesson, repository):
     """Return the line of links that opens a lesson on Colab and on Binder; empty while there is no repository."""
-    repository = REPOSITORY if repository is None else repository
     if not repository:
         return ""
     colab = f"https://colab.research.google.com/github/{repository}/blob/{BRANCH}/notebooks/{lesson}.ipynb"
@@ -30,9 +29,8 @@ def badges(lesson, repository=None):
     return f"[Open in Colab]({colab}) | [Open on Binder]({binder})"
 
 
-def opened_elsewhere(cells, lesson, repository=None):
+def opened_elsewhere(cells, lesson, repository):
     """Return a learner's cells with the badges under the header and the fetching cell before the first code."""
-    repository = REPOSITORY if repository is None else repository
     if not repository:
         return cells
     fetch = new_cell("code", "fetch-the-course", FETCH.format(repository=repository, branch=BRANCH), role="setup")

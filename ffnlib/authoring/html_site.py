@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ffnlib import review
-from ffnlib.authoring.notebook import canonical, dumps, read, role, title
+from ffnlib.authoring.notebook import canonical, dumps, read, role
+from ffnlib.review import course
+from ffnlib.review.course import Lesson
 from ffnlib.review.pages import Page
 
 TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")
@@ -25,7 +27,6 @@ SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .t
 LESSON_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb')
 FILE_LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")  # to a file of the checkout, which the site does not hold
 LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
-QUESTION = "**The question:**"
 GUIDES = "guides"
 CARD = "ffnlib/specimen/CARD.md"
 
@@ -99,7 +100,7 @@ def index(files: list[Path], pages: list[str]) -> str:
         "# The feed-forward network of a Transformer, by doing",
         "These are the lessons of the course, solved. To work through them yourself, with answers that are checked and "
         "wrong ones explained, open them in Jupyter: two commands, in the project's README.",
-        "| lesson | its question |\n|---|---|\n" + "\n".join(map(row, files)),
+        "| lesson | its question |\n|---|---|\n" + "\n".join(map(row, course.load().lessons)),
         contents("Lessons", [f"lessons/{file.stem}" for file in files]),
         contents("The course", [page for page in pages if not page.startswith(GUIDES)]),
         contents("Guides", [page for page in pages if page.startswith(GUIDES)]),
@@ -112,12 +113,9 @@ def contents(caption: str, pages: list[str]) -> str:
     return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]) if pages else ""
 
 
-def row(file: Path) -> str:
+def row(lesson: Lesson) -> str:
     """Return the row of one lesson in the map: its number, its title and its question."""
-    notebook = read(file)
-    header = next(cell["source"] for cell in notebook["cells"] if role(cell) == "header")
-    question = next((line for line in header.split("\n") if line.startswith(QUESTION)), "").removeprefix(QUESTION)
-    return f"| [{file.stem[:2]} {title(notebook)}](lessons/{file.name}) | {question.strip()} |"
+    return f"| [{lesson.number} {lesson.title}](lessons/{lesson.name}.ipynb) | {lesson.question} |"
 
 
 def collected_pages(root: Path) -> dict[str, str]:
