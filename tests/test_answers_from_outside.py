@@ -745,7 +745,7 @@ WRONG = [
      lambda x, GU, D: (lambda z: (silu(z[..., 1, :]) * z[..., 0, :]) @ D)((x @ GU).reshape(*x.shape[:-1], 2, -1)),
      None),
     ("self_test_d", "a rotation that is none for two positions", rotated_by_two, "identity"),
-]
+]  # fmt: skip
 
 
 # ---------------------------------------------------------------- right answers that need more than a line
@@ -1472,7 +1472,7 @@ RIGHT = [
     ("ffn_parameters", "unsigned", lambda d, f, bias: np.uint64(2 * d * f + bias * (d + f))),
     ("global_parameters", "torch", lambda T, d: torch.tensor((T * d) ** 2)),
     ("edit_scores", "a truth value for efficacy", lambda *a: {**scores(*a), "efficacy": a[1][0] == a[2]}),
-]
+]  # fmt: skip
 
 
 # ---------------------------------------------------------------- answers that mean harm, or look as if they did
@@ -2082,10 +2082,11 @@ HOSTILE = [
     ("feed_forward_module", "right once", RightOnce),
     ("feed_forward_module", "its own weights forgotten", ForgettingItsWeights),
     ("feed_forward_module", "torch patched", PatchingTorch),
-]
+]  # fmt: skip
 
 
 # ---------------------------------------------------------------- trying them
+
 
 def named(rows):
     """Return rows as pytest wants them, each under the sentence that describes it."""

@@ -165,9 +165,10 @@ def test_line_endings_and_ignored_folders_are_set():
     assert {".venv/", "__pycache__/", ".ipynb_checkpoints/"} <= set((ROOT / ".gitignore").read_text().splitlines())
 
 
-def test_the_code_keeps_one_style():
-    run = subprocess.run([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
+@pytest.mark.parametrize("words, remedy", [(["check"], "check --fix ."), (["format", "--check"], "format .")])
+def test_the_code_keeps_one_style(words, remedy):
+    run = subprocess.run([sys.executable, "-m", "ruff", *words, "."], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, f"{run.stdout}{run.stderr}run `.venv/bin/ruff {remedy}`"
 
 
 # ---- README ------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ RELU = Exercise(
         "return np.maximum(___, x)",
     ),
     why="np.maximum compares every entry with 0 and keeps the larger one, so the shape of x does not matter.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- feed_forward
@@ -159,7 +159,7 @@ FEED_FORWARD_SLIPS = (
     Misconception("rounded to 4", lambda x, W1, b1, W2, b2: np.round(feed_forward(x, W1, b1, W2, b2), 4), "the result is rounded to 4 digits", "return the unrounded numbers"),
     Misconception("normalised", lambda x, W1, b1, W2, b2: _normalised(feed_forward(x, W1, b1, W2, b2)), "the result is normalised, as LayerNorm does around the layer", "the layer alone has no norm"),
     Misconception("whole block", lambda x, W1, b1, W2, b2: _normalised(x + feed_forward(x, W1, b1, W2, b2)), "LayerNorm(x + FFN(x)) is computed: that is the sublayer with its surroundings", "return the layer alone"),
-)  # fmt: skip
+)
 
 
 def _logistic(z):
@@ -230,7 +230,7 @@ COLUMN_LAYOUTS = (
     Misconception("W1 not transposed", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W2.T + b2, "x meets W1 along its wrong axis", "here each row of W1 belongs to one hidden unit"),
     Misconception("W2 not transposed", lambda x, W1, b1, W2, b2: relu(x @ W1.T + b1) @ W2 + b2, "the hidden values meet W2 along its wrong axis", "here each column of W2 belongs to one hidden unit"),
     Misconception("x transposed", lambda x, W1, b1, W2, b2: (W2 @ relu(W1 @ np.swapaxes(x, -1, -2) + b1[:, None]) + b2[:, None]) if np.ndim(x) > 1 else W2 @ relu(W1 @ x + b1) + b2, "the result is left with positions as columns", "the result has the shape of x: turn it back"),
-)  # fmt: skip
+)
 
 FEED_FORWARD_COLUMNS = Exercise(
     id="feed_forward_columns",
@@ -289,6 +289,6 @@ LINEAR_COLLAPSE = Exercise(
         "return W1 @ W2, ___ @ W2 + b2",
     ),
     why="(x W1 + b1) W2 + b2 = x (W1 W2) + (b1 W2 + b2): two linear maps in a row are one, however wide the middle is.",
-)  # fmt: skip
+)
 
 EXERCISES = (RELU, FEED_FORWARD, FEED_FORWARD_COLUMNS, LINEAR_COLLAPSE)

@@ -96,7 +96,7 @@ SELF_TEST_C = Exercise(
         "return W2 @ np.maximum(0, ___)",
     ),
     why="With x = (1, 0), W1 x = (1, 0, 1, -1); the ReLU cuts the last one, and W2 adds the first and the third: (2, 0).",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- trace_hidden
@@ -192,6 +192,6 @@ TRACE_HIDDEN = Exercise(
         "a = np.maximum(0, h), then return a, np.flatnonzero(h > 0), np.mean(___)",
     ),
     why="A comparison gives True and False; their positions are the active units, and their mean is a share.",
-)  # fmt: skip
+)
 
 EXERCISES = (SELF_TEST_C, TRACE_HIDDEN)

@@ -241,7 +241,7 @@ ROW_TESTS = (
     ("rows in any order", lambda f, X: _same(np.sort(_alone(f, X), axis=0), np.sort(f(X), axis=0)), "the rows are compared without their order", "compare row t with row t"),
     ("row lengths compared", lambda f, X: _same(np.linalg.norm(_alone(f, X)), np.linalg.norm(f(X))), "lengths are compared instead of entries", "compare every entry of row t with row t"),
     ("compared with one row", lambda f, X: _same(_alone(f, X), np.tile(f(X)[:1], (len(X), 1))), "every row is compared with one and the same row, so that a constant alone passes", "compare row t of f(X) with f of row t"),
-)  # fmt: skip
+)
 
 
 IS_POSITIONWISE = Exercise(
@@ -291,7 +291,7 @@ IS_POSITIONWISE = Exercise(
         "alone = np.concatenate([f(___) for t in range(len(X))]), inside try; then return np.allclose(f(X), alone, atol=1e-6)",
     ),
     why="Exchanging rows passes attention, changing rows passes a position bias: only a row on its own shows both.",
-)  # fmt: skip
+)
 
 
 def _refusal(f, X) -> str:
@@ -366,7 +366,7 @@ CONV1D_WEIGHT = Exercise(
         "return W1.___[:, :, None]",
     ),
     why="A kernel of size 1 sees one position, so its weight is W1 with the outputs in front: the layer is a convolution.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- global_parameters
@@ -445,6 +445,6 @@ GLOBAL_PARAMETERS = Exercise(
         "return (T * d) * ___",
     ),
     why="Every one of the T d outputs reads every one of the T d inputs: T squared times what one token's matrix costs.",
-)  # fmt: skip
+)
 
 EXERCISES = (IS_POSITIONWISE, CONV1D_WEIGHT, GLOBAL_PARAMETERS)

@@ -124,7 +124,7 @@ LAYER_NORM_SLIPS = (
     Misconception("residual added", lambda x, gamma, beta, eps: x + layer_norm(x, gamma, beta, eps), "x is added to the result", "the norm alone has no skip"),
     Misconception("statistics only", lambda x, gamma, beta, eps: np.sqrt(row_variance(x) + eps) + 0 * x, "the standard deviation is returned", "divide x - mean by it"),
     Misconception("rounded", lambda x, gamma, beta, eps: np.round(layer_norm(x, gamma, beta, eps), 4), "the result is rounded to 4 digits", "return the unrounded numbers"),
-)  # fmt: skip
+)
 
 LAYER_NORM = Exercise(
     id="layer_norm",
@@ -217,7 +217,7 @@ RMS_NORM = Exercise(
         "return gamma * x / np.sqrt(___ + eps)",
     ),
     why="Before gamma, RMSNorm keeps the direction of x and sets its size only: nothing is subtracted, and nothing is added.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- add_and_norm
@@ -284,7 +284,7 @@ ADD_AND_NORM = Exercise(
         "z = ___, then return gamma * (z - mean) / np.sqrt(variance + eps) + beta",
     ),
     why="The original Transformer closes every sublayer so: the sum keeps x in play, the norm brings it back to scale.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- pre_norm and post_norm
@@ -388,7 +388,7 @@ NORM_PLACES = (
     Misconception("unchanged", lambda x, f, ln: x * 1.0, "x comes back unchanged", "f and ln are not used"),
     Misconception("norm of f of norm", lambda x, f, ln: ln(f(ln(x))), "ln(f(ln(x))) is returned and x is not added", "the skip adds x"),
     Misconception("f of the sum", lambda x, f, ln: f(x + ln(f(x))), "f is applied to a sum that holds f(x) already", "f stands once in the formula"),
-)  # fmt: skip
+)
 
 PRE_NORM = Exercise(
     id="pre_norm",
@@ -531,7 +531,7 @@ TRANSFORMER_BLOCK = Exercise(
         "h = x + attn(ln1(x)), then return h + ffn(ln2(___))",
     ),
     why="A block is two additions to the stream: attention brings in the other rows, the FFN works on each row alone.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- feed_forward_module
@@ -636,6 +636,6 @@ FEED_FORWARD_MODULE = Exercise(
         "return self.contract(torch.relu(___))",
     ),
     why="nn.Linear acts on the last axis and holds weight and bias as parameters, so nothing else has to be registered.",
-)  # fmt: skip
+)
 
 EXERCISES = (LAYER_NORM, RMS_NORM, ADD_AND_NORM, PRE_NORM, POST_NORM, TRANSFORMER_BLOCK, FEED_FORWARD_MODULE)

@@ -58,7 +58,7 @@ NEIGHBOURS = (
     Misconception("hard swish", lambda x: x * np.clip(np.asarray(x) + 3, 0, 6) / 6, "the piecewise hard swish is computed", "this function is smooth"),
     Misconception("identity", lambda x: x * 1.0, "x comes back unchanged", "what should come out at x = -1?"),
     Misconception("softmax", lambda x: np.exp(x - np.max(x)) / np.sum(np.exp(x - np.max(x))), "a softmax is computed", "every entry is treated alone here"),
-)  # fmt: skip
+)
 
 EXACT_FORM = Misconception("exact form", gelu, "the exact x Phi(x) with erf is computed", "here the formula with tanh is asked for; the two differ by up to 5e-4")
 SILU_FORM = Misconception("SiLU", lambda x: x * _logistic(np.asarray(x, dtype=float)), "SiLU, x times the logistic function of x, is computed", "SiLU and GELU weight x by different curves")
@@ -138,7 +138,7 @@ GELU = Exercise(
         "return 0.5 * x * (1 + erf(x / ___))",
     ),
     why="erf is the normal distribution of variance 1/2, so x is divided by sqrt(2) to bring it to variance 1.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- gelu_tanh
@@ -247,7 +247,7 @@ GELU_TANH = Exercise(
         "return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + ___ * x**3)))",
     ),
     why="The cube bends tanh so that it follows erf; sqrt(2 / pi) gives both the same slope at 0.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- silu
@@ -328,7 +328,7 @@ SILU = Exercise(
         "small = np.exp(-np.abs(x)), then return x * np.where(x >= 0, 1, ___) / (1 + small)",
     ),
     why="exp(-|x|) lies between 0 and 1, so nothing overflows; for negative x the same fraction is exp(x) / (1 + exp(x)).",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- dead_units
@@ -449,6 +449,6 @@ DEAD_UNITS = Exercise(
         "return int(np.sum(np.all(H == 0, axis=___)))",
     ),
     why="The comparison is made before anything is added up, so that values of opposite sign cannot cancel.",
-)  # fmt: skip
+)
 
 EXERCISES = (GELU, GELU_TANH, SILU, DEAD_UNITS)

@@ -125,7 +125,7 @@ SWIGLU_SLIPS = (
     whole_for_whole(swiglu),
     *added_up(swiglu),
     negated(swiglu),
-)  # fmt: skip
+)
 
 SWIGLU = Exercise(
     id="swiglu",
@@ -189,7 +189,7 @@ FUSED_SLIPS = (
     Misconception("fused matrix transposed", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up.T)[..., : len(W_down)], (x @ W_gate_up.T)[..., len(W_down) :], W_down), "W_gate_up is transposed: that is the other convention", "W_gate_up has shape (d_model, 2 d_ff)"),
     Misconception("both transposed", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up.T)[..., : len(W_down)], (x @ W_gate_up.T)[..., len(W_down) :], W_down.T), "W_gate_up and W_down are transposed: that is the other convention", "W_gate_up has shape (d_model, 2 d_ff)"),
     Misconception("first columns of width d_model", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up)[..., : np.shape(x)[-1]], (x @ W_gate_up)[..., np.shape(x)[-1] :], W_down), "the cut is made at d_model instead of d_ff", "each half has d_ff columns: W_down has d_ff rows"),
-)  # fmt: skip
+)
 
 ONLY_SEPARATE = ("gate and up transposed", "W_gate transposed", "W_up transposed", "all transposed")
 
@@ -343,7 +343,7 @@ SWIGLU_D_FF = Exercise(
         "width = 8 * d // 3, then return (width + ___) // multiple_of * multiple_of",
     ),
     why="Three matrices of d x d_ff hold as much as two of d x 4d at d_ff = 8 d / 3; hardware likes multiples.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- gated_ffn_parameters
@@ -437,6 +437,6 @@ GATED_FFN_PARAMETERS = Exercise(
         "return ___ * d * d_ff",
     ),
     why="Gating adds one matrix: three of d x d_ff instead of two, half as many again at the same d_ff.",
-)  # fmt: skip
+)
 
 EXERCISES = (SWIGLU, SWIGLU_FUSED, SWIGLU_D_FF, GATED_FFN_PARAMETERS)

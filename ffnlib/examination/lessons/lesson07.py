@@ -178,7 +178,7 @@ FFN_PARAMETERS = Exercise(
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- attention_parameters
@@ -286,7 +286,7 @@ ATTENTION_PARAMETERS = Exercise(
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- decoder_parameters
@@ -450,7 +450,7 @@ DECODER_PARAMETERS = Exercise(
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- encoder_decoder_parameters
@@ -499,7 +499,7 @@ def _stacks(d, d_ff, n_layers, encoder=1, decoder=1, attentions=2, encoder_norms
     attention = 4 * d * d + 4 * d * attention_bias
     ffn = 2 * d * d_ff + bias * (d_ff + d)
     blocks = encoder * (attention + ffn + encoder_norms * norm * d) + decoder * (attentions * attention + ffn + decoder_norms * norm * d)
-    return n_layers * blocks + final  # fmt: skip
+    return n_layers * blocks + final
 
 
 def _half(terms, kind):
@@ -509,7 +509,7 @@ def _half(terms, kind):
 
 def _one_stack(kind, terms, *args):
     kept = {name: value for name, value in terms.items() if kind in name or (kind == "decoder" and name == "cross-attention")}
-    return {**dict.fromkeys(terms, 0), **kept, "b1": terms["b1"] // 2, "b2": terms["b2"] // 2}  # fmt: skip
+    return {**dict.fromkeys(terms, 0), **kept, "b1": terms["b1"] // 2, "b2": terms["b2"] // 2}
 
 
 STACK_INPUT = inputs_of(encoder_decoder_parameters)
@@ -594,7 +594,7 @@ ENCODER_DECODER_PARAMETERS = Exercise(
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- ffn_share
@@ -710,6 +710,6 @@ FFN_SHARE = Exercise(
         ),
         combine=divide,
     ),
-)  # fmt: skip
+)
 
 EXERCISES = (FFN_PARAMETERS, ATTENTION_PARAMETERS, DECODER_PARAMETERS, ENCODER_DECODER_PARAMETERS, FFN_SHARE)

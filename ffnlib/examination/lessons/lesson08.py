@@ -94,7 +94,7 @@ FFN_FLOPS = Exercise(
             ("everything is multiplied by d_ff / d once more", lambda total, batch, T, d, d_ff: exact(total * d_ff, d)),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- attention_flops
@@ -196,7 +196,7 @@ ATTENTION_FLOPS = Exercise(
             ("the backward pass is counted as well: three times the forward pass", lambda total, *args: 3 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- crossover
@@ -315,6 +315,6 @@ CROSSOVER = Exercise(
         ),
         combine=solve_for_length,
     ),
-)  # fmt: skip
+)
 
 EXERCISES = (FFN_FLOPS, ATTENTION_FLOPS, CROSSOVER)

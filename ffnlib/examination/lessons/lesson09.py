@@ -110,7 +110,7 @@ SPARSITY = Exercise(
         "return float(np.mean(H == ___))",
     ),
     why="True counts as 1 and False as 0, so the mean of a comparison is the share for which it holds.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- active_per_token
@@ -200,7 +200,7 @@ ACTIVE_PER_TOKEN = Exercise(
         "return np.mean(np.abs(H) > eps, axis=___)",
     ),
     why="axis=-1 reduces the units and leaves every leading axis as it is, so one line serves a vector, a sequence and a batch.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- sparse_feed_forward
@@ -362,7 +362,7 @@ SPARSE_SLIPS = (
     _above(1),
     *rounded(sparse_feed_forward),
     negated(sparse_feed_forward),
-)  # fmt: skip
+)
 
 SPARSE_FEED_FORWARD = Exercise(
     id="sparse_feed_forward",

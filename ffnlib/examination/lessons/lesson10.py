@@ -214,7 +214,7 @@ TOPK_ROUTE = Exercise(
         "best = np.argsort(-logits, axis=-1)[:, :k]; scores = np.take_along_axis(logits, ___, axis=-1)",
     ),
     why="Choosing first and normalising among the chosen makes each token's gates add up to 1; all other experts get exactly 0.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- switch_route
@@ -318,7 +318,7 @@ SWITCH_ROUTE = Exercise(
         "winner = np.arange(logits.shape[-1]) == logits.argmax(axis=___)[:, None], then np.where(winner, probabilities, 0.0)",
     ),
     why="With a gate of 1 the router would get no gradient; its probability scales the expert's output, so the router can learn.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- load_balance
@@ -451,7 +451,7 @@ LOAD_BALANCE = Exercise(
         "return float(experts * np.sum(___ * P))",
     ),
     why="f cannot be differentiated, P can: the product pushes probability away from the experts that already receive most tokens.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- capacity
@@ -474,7 +474,7 @@ FLOAT_ORDERS = (
     ("k * factor * (tokens / experts)", lambda tokens, experts, k, factor: k * factor * (tokens / experts)),
     ("k / experts * tokens * factor", lambda tokens, experts, k, factor: k / experts * tokens * factor),
     ("the exact value of the float", lambda tokens, experts, k, factor: tokens * k * Fraction(factor) / experts),
-)  # fmt: skip
+)
 
 
 def _share(tokens, experts, k, factor):
@@ -553,7 +553,7 @@ FLOAT_SLIPS = (
     Misconception("at least four, in floats", lambda tokens, experts, k, factor: max(4, math.ceil(tokens * k * factor / experts)), f"the result is at least 4, and {IN_FLOATS}", "the formula has no such limit"),
     Misconception("at least k, in floats", lambda tokens, experts, k, factor: max(k, math.ceil(tokens * k * factor / experts)), f"the result is at least k, and {IN_FLOATS}", "the formula has no such limit"),
     Misconception("factor and share rounded up", lambda tokens, experts, k, factor: math.ceil(tokens * k / experts) * math.ceil(factor), "the even share and the factor are rounded up before they are multiplied", "round up once, at the end"),
-)  # fmt: skip
+)
 
 CAPACITY = Exercise(
     id="capacity",
@@ -632,7 +632,7 @@ CAPACITY = Exercise(
         "return math.ceil(tokens * k * Fraction(___) / experts)",
     ),
     why="In floats 100 * 1.1 is 110.00000000000001, and the ceiling of its eleventh part is 11; exact arithmetic gives 10.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- moe_forward
@@ -828,6 +828,6 @@ MOE_FORWARD = Exercise(
         "mixed += ___ * (hidden @ W2[e] + b2[e])",
     ),
     why="Unchosen experts have gate 0, so their outputs need not be computed: that is what makes many experts affordable.",
-)  # fmt: skip
+)
 
 EXERCISES = (TOPK_ROUTE, SWITCH_ROUTE, LOAD_BALANCE, CAPACITY, MOE_FORWARD)

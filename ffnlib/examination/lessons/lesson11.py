@@ -98,7 +98,7 @@ KV_CONTRIBUTIONS = Exercise(
         "return coefficient[:, None] * ___",
     ),
     why="A product with a matrix is a weighted sum of its rows; leaving out the sum shows what each unit contributes.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- top_triggers
@@ -186,7 +186,7 @@ TOP_TRIGGERS = Exercise(
         "return np.argsort(-H[:, ___])[:k]",
     ),
     why="A unit's key is understood by its triggers: the inputs on which its coefficient is largest.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- value_distribution
@@ -276,7 +276,7 @@ VALUE_DISTRIBUTION = Exercise(
         "exponentials = np.exp(scores - ___), then return exponentials / np.sum(exponentials)",
     ),
     why="A value vector lives in the same space as the words' rows of E, so its products with them read as votes.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- logit_lens
@@ -353,7 +353,7 @@ LOGIT_LENS = Exercise(
         "normalised = gamma * (h - mean) / np.sqrt(variance + eps) + beta, then return normalised @ ___",
     ),
     why="The lens asks what the model would say if it stopped here, so it ends as the model ends: norm, then W_U.",
-)  # fmt: skip
+)
 
 
 def centred(logits):

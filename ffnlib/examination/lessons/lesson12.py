@@ -102,7 +102,7 @@ NEURON_ATTRIBUTION = Exercise(
         "return w * np.mean([grad(___ * w) for j in range(1, m + 1)], axis=0)",
     ),
     why="The sum of gradients along the way approximates an integral: added over all units it is the change from 0 to w, whatever the curvature.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- rome_update
@@ -207,7 +207,7 @@ EDIT_SLIPS = (
     Misconception("gap through the transpose", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W.T @ k, np.linalg.solve(C, k)) / (k @ np.linalg.solve(C, k)), "the gap is taken with W transposed", "W answers W k"),
     Misconception("result transposed", lambda W, C, k, v: refuse_zero(k) or (W + np.outer(v - W @ k, np.linalg.solve(C, k)) / (k @ np.linalg.solve(C, k))).T, "the result is transposed", "W' has the shape of W"),
     Misconception("product entry by entry", lambda W, C, k, v: refuse_zero(k) or W + (v - W @ k)[:, None] + np.linalg.solve(C, k) / (k @ np.linalg.solve(C, k)), "the two factors are added instead of multiplied", "np.outer(gap, direction)"),
-)  # fmt: skip
+)
 
 
 def edit_terms(W, C, k, v):
@@ -258,7 +258,7 @@ EDIT_PARTS = (
     ("half of the update is added", put("rate", lambda terms, W, C, k, v: 0.5)),
     ("a tenth of the update is added", put("rate", lambda terms, W, C, k, v: 0.1)),
     ("the update is subtracted", put("rate", lambda terms, W, C, k, v: -1.0)),
-)  # fmt: skip
+)
 
 
 def silent(W, C, k, v):
@@ -286,7 +286,7 @@ ROME_UPDATE = Exercise(
     ),
     grammar=Grammar(terms=edit_terms, nouns={}, edits=EDIT_PARTS, combine=edit_from),
     why="Among all updates with W' k = v, this one makes the mean squared change over keys with covariance C smallest: that is the C^-1 in it.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- rome_layer
@@ -344,7 +344,7 @@ def _through(slip: Misconception) -> Misconception:
         return W1, slip.program(W2, C, fire(W1, b1, x), v - b2), b2
 
     because = slip.because.replace("W k", "W2 key").replace("W comes", "W2 comes")
-    return Misconception(slip.name, program, f"in the edit of W2, with W2, key and v - b2 as W, k and v: {because}", slip.next)  # fmt: skip
+    return Misconception(slip.name, program, f"in the edit of W2, with W2, key and v - b2 as W, k and v: {because}", slip.next)
 
 
 def _gelu(z):
@@ -384,7 +384,7 @@ LAYER_SLIPS = (
     Misconception("silent layer divides by zero", lambda W1, b1, W2, b2, x, v, C: (W1, unguarded(W2, C, np.maximum(0, W1 @ x + b1), v - b2), b2), "a zero key is not refused, and zero is divided by zero", "raise ValueError when no unit fires"),
     Misconception("silent layer passes", lambda W1, b1, W2, b2, x, v, C: (W1, silent(W2, C, np.maximum(0, W1 @ x + b1), v - b2), b2), "a zero key is not refused: W2 comes back unchanged", "no edit of W2 can help when no unit fires: raise ValueError"),
     Misconception("b2 takes over when silent", lambda W1, b1, W2, b2, x, v, C: (W1, W2, v) if not np.any(np.maximum(0, W1 @ x + b1)) else rome_layer(W1, b1, W2, b2, x, v, C), "a zero key is not refused: b2 is changed then", "only W2 may change: raise ValueError"),
-)  # fmt: skip
+)
 
 
 def layer_terms(W1, b1, W2, b2, x, v, C):
@@ -425,7 +425,7 @@ LAYER_PARTS = (
     ("v is returned in the place of b2", put("b2", lambda terms, W1, b1, W2, b2, x, v, C: v)),
     ("b1 is returned in the place of b2", put("b2", lambda terms, W1, b1, W2, b2, x, v, C: b1)),
     *((f"in the edit of W2 {sentence}", within(change)) for sentence, change in EDIT_PARTS),
-)  # fmt: skip
+)
 
 ROME_LAYER = Exercise(
     id="rome_layer",
@@ -441,7 +441,7 @@ ROME_LAYER = Exercise(
     ),
     grammar=Grammar(terms=layer_terms, nouns={}, edits=LAYER_PARTS, combine=layer_from),
     why="W2' key = v - b2 gives FFN(x) = W2' key + b2 = v, and only the answers to keys that share its direction move.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- edit_scores
@@ -533,7 +533,7 @@ EFFICACY = {
     "efficacy is 1 whatever happened": lambda before, after, target, p, n: 1.0,
     "efficacy is 0 whatever happened": lambda before, after, target, p, n: 0.0,
     "efficacy is given in percent": lambda before, after, target, p, n: 100.0 * (after[0] == target),
-}  # fmt: skip
+}
 PARAPHRASE = {
     "the paraphrase score looks at the answers before the edit": lambda before, after, target, p, n: _share(before[p] == target),
     "the paraphrase score counts answers that stayed": lambda before, after, target, p, n: _share(after[p] == before[p]),
@@ -555,7 +555,7 @@ PARAPHRASE = {
     "the paraphrase score is 1 only when all hit": lambda before, after, target, p, n: np.all(after[p] == target) if len(p) else np.nan,
     "the paraphrase score is 1 as soon as one hits": lambda before, after, target, p, n: np.any(after[p] == target) if len(p) else np.nan,
     "the paraphrase score counts those that miss": lambda before, after, target, p, n: _share(after[p] != target),
-}  # fmt: skip
+}
 NEIGHBOURHOOD = {
     "the neighbourhood score counts neighbours that now answer the target": lambda before, after, target, p, n: _share(after[n] == target),
     "the neighbourhood score counts neighbours that do not answer the target": lambda before, after, target, p, n: _share(after[n] != target),
@@ -578,7 +578,7 @@ NEIGHBOURHOOD = {
     "the neighbourhood score is rounded to 2 digits": lambda before, after, target, p, n: np.round(_share(after[n] == before[n]), 2),
     "the neighbourhood score is 1 only when all stay": lambda before, after, target, p, n: np.all(after[n] == before[n]) if len(n) else np.nan,
     "the neighbourhood score is 1 as soon as one stays": lambda before, after, target, p, n: np.any(after[n] == before[n]) if len(n) else np.nan,
-}  # fmt: skip
+}
 
 
 def _score(name: str, program):
@@ -648,6 +648,6 @@ EDIT_SCORES = Exercise(
     ),
     grammar=Grammar(terms=edit_scores, nouns={}, edits=SCORE_PARTS, combine=lambda terms, *args: terms),
     why="Efficacy alone is met by a model that answers the target to everything: the neighbourhood score is what such an edit loses.",
-)  # fmt: skip
+)
 
 EXERCISES = (NEURON_ATTRIBUTION, ROME_UPDATE, ROME_LAYER, EDIT_SCORES)

@@ -102,7 +102,7 @@ NON_EMBEDDING_PARAMETERS = Exercise(
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- d_ff_for_budget
@@ -229,6 +229,6 @@ D_FF_FOR_BUDGET = Exercise(
         ),
         combine=widest,
     ),
-)  # fmt: skip
+)
 
 EXERCISES = (NON_EMBEDDING_PARAMETERS, D_FF_FOR_BUDGET)

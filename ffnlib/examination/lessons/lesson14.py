@@ -79,7 +79,7 @@ SELF_TEST_A = Exercise(
         ),
         factors=(("everything is multiplied by 4, as for four bytes a parameter", lambda total, d: 4 * total),),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- self_test_b
@@ -201,7 +201,7 @@ SELF_TEST_B = Exercise(
         ),
         combine=lambda terms, *args: tuple(terms.values()),
     ),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- self_test_d
@@ -316,7 +316,7 @@ SELF_TEST_D = Exercise(
         "return list(range(T))[::___], 1",
     ),
     why="A dense layer over the sequence has its own weights for every position, so moving the positions changes what they meet; the position-wise FFN has one set for all.",
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- self_test_e
@@ -409,6 +409,6 @@ SELF_TEST_E = Exercise(
         ),
         combine=lambda terms, *args: tuple(terms.values()),
     ),
-)  # fmt: skip
+)
 
 EXERCISES = (SELF_TEST_A, SELF_TEST_B, SELF_TEST_D, SELF_TEST_E)
