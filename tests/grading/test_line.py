@@ -16,7 +16,7 @@ HONEST = [1, 1.5, True, None, ..., 2j, Fraction(1, 3), "text", [1, (2.0, [3])], 
 HONEST += [object(), np.longdouble(1), np.array("x"), 10**3000]
 
 
-@pytest.mark.parametrize("value", HONEST, ids=repr)
+@pytest.mark.parametrize("value", HONEST, ids=lambda value: type(value).__name__)
 def test_what_an_honest_worker_sees_is_accepted(value):
     reply = from_bytes(to_bytes(Observation(take(value))))
     assert accepted("call", reply) is reply
