@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ffnlib import course
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
 from ffnlib.examination.judge import judge
@@ -287,7 +288,7 @@ class Progress:
     """The map of the course, and how far every lesson is: each exercise "done", "not yet" or "untouched"."""
 
     lessons: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    outline: dict[str, dict]  # of the lessons that are written: title, question and minutes
+    outline: dict[str, course.Lesson]  # of the lessons that are written
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<24}{self._words(states)}" for name, states in self.lessons)
@@ -299,10 +300,11 @@ class Progress:
         return f"{done} of {len(states)} done" + (f"; not yet: {', '.join(begun)}" if begun else "")
 
     def _row(self, name: str, states) -> str:
-        written = self.outline.get(name, {})
-        shown = f"{name[:2]} {escape(written['title'])}" if written else name
+        written = self.outline.get(name)
+        shown = f"{written.number} {escape(written.title)}" if written else name
         link = f'<a href="{name}.ipynb" style="color:#0072B2">{shown}</a>' if written else shown
-        cells = (escape(written.get("question", "")), str(written.get("minutes", "")), escape(self._words(states)))
+        about = (escape(written.question), str(written.minutes)) if written else ("", "")
+        cells = (*about, escape(self._words(states)))
         return (
             f'<tr style="{ON_WHITE}"><th scope="row" style="{ON_WHITE}">{link}</th>'
             + "".join(f'<td style="{ON_WHITE}">{cell}</td>' for cell in cells)
@@ -318,12 +320,6 @@ class Progress:
         )
 
 
-def _outline() -> dict[str, dict]:
-    """Return title, question and minutes of every lesson that is written, as `build` collected them."""
-    collected = Path(__file__).parent / "review" / "collected.json"
-    return {row["name"]: row for row in json.loads(collected.read_text(encoding="utf-8"))["lessons"]}
-
-
 def progress() -> Progress:
     """Return the map of the course with how far you are in every lesson; a pass stays a pass."""
     states: dict[str, str] = {}
@@ -336,4 +332,4 @@ def progress() -> Progress:
         (lesson, tuple((name, states.get(name, "untouched")) for name in ids))
         for lesson, ids in lessons.CATALOGUE.items()
     )
-    return Progress(table, _outline())
+    return Progress(table, {lesson.name: lesson for lesson in course.load().lessons})

@@ -41,11 +41,12 @@ MAY_IMPORT = {
     "examination.explain": TYPES | OBSERVING | READING | NAMING | TRYING,
     "examination.judge": TYPES | OBSERVING | READING | NAMING | TRYING | {"examination.explain"},
     "examination.lessons": TYPES | MATHEMATICS | READING | NAMING,
-    "learner": {"examination"},
-    "review": {"learner", "figures"},
+    "course": set(),
+    "learner": {"examination", "course"},
+    "review": {"learner", "figures", "course"},
     "grading": {"examination", "authoring.notebook"},
     "grading.worker": {"examination.evidence"},
-    "authoring": {"examination", "figures", "review"},
+    "authoring": {"examination", "figures", "review", "course"},
 }
 STANDARD_LIBRARY_ONLY = {"", "__main__", "launcher", "environment", "installing"}
 MAY_TOUCH_IPYTHON = {"learner", "figures", "widgets"}

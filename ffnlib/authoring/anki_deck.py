@@ -7,8 +7,9 @@ newer deck keeps what Anki knows of his learning.
 from importlib.util import find_spec
 from pathlib import Path
 
+from ffnlib.authoring.collected import PLACE
+from ffnlib.course import load
 from ffnlib.review.cards import Card, cards
-from ffnlib.review.course import load
 from ffnlib.review.pages import rich
 
 DECK_ID, MODEL_ID = 1_706_037_620, 1_706_037_621
@@ -24,7 +25,7 @@ def write_course(root: Path, out: Path) -> list[str]:
     """
     if find_spec("genanki") is None:
         raise ValueError("the deck needs genanki, not installed here; run `pip install '.[anki]'` in the environment")
-    course = load(root / "ffnlib" / "review" / "collected.json")
+    course = load(root.joinpath(*PLACE))
     made = cards(course)
     if not made:
         raise ValueError(f"{root}: no lesson has a card; run `python3 -m ffnlib build` first")

@@ -1,28 +1,13 @@
 """What five documents on the feed-forward network claim, what the course finds, and the cells that decide it."""
 
 import csv
-from dataclasses import dataclass
 from pathlib import Path
 
 from ffnlib.authoring.notebook import meaning, read
+from ffnlib.course import Claim
 
 TABLE = Path(__file__).with_name("claims.csv")
 VERDICTS = ("true", "false", "depends", "open")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of one document; `because` says what decides it, or under which condition it holds.
-
-    `verdict` is "true", "false", "depends" or, until its lesson has measured it, "open".
-    """
-
-    id: str
-    document: str
-    claim: str
-    verdict: str
-    because: str
-    lesson: str
 
 
 def load(table=TABLE):

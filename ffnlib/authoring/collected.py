@@ -1,6 +1,6 @@
 """What the last lesson shows of all the others: their claims, laws and words, collected from cells into one file.
 
-The file is `ffnlib/review/collected.json`, which a lesson may read; `build` writes it and `build --check` compares it.
+The file is `ffnlib/collected.json`, which `ffnlib.course` reads; `build` writes it and `build --check` compares it.
 """
 
 import json
@@ -10,7 +10,7 @@ from ffnlib.authoring import claims
 from ffnlib.authoring.lint import located
 from ffnlib.authoring.notebook import meaning, read, role, title
 
-PLACE = ("ffnlib", "review", "collected.json")
+PLACE = ("ffnlib", "collected.json")
 SHOWN_IN = "14_self_test"
 BESIDE_THE_PREDICTION = re.compile(r"\s*(?:You expected \w+|You made no prediction)\.\s*$")
 SYMBOLS = {

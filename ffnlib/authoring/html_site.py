@@ -11,10 +11,9 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from ffnlib import review
+from ffnlib import course, review
 from ffnlib.authoring.notebook import canonical, dumps, read, role
-from ffnlib.review import course
-from ffnlib.review.course import Lesson
+from ffnlib.course import Lesson
 from ffnlib.review.pages import Page
 
 TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")

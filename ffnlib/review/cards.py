@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ffnlib.review.course import Claim, Course, load
+from ffnlib.course import Course, Decided, load
 from ffnlib.review.pages import ON_WHITE, Page, capital, link, opened, rich
 
 KINDS = {
@@ -167,11 +167,11 @@ def _written(kind: str, rows: Sequence, course: Course) -> list[Card]:
     return made
 
 
-def _verdict(claim: Claim) -> str:
+def _verdict(claim: Decided) -> str:
     return f"**{claim.id}** “{capital(claim.claim)}” {claim.verdict.upper()}: {capital(claim.because)}"
 
 
-def _contested(claim: Claim) -> Card:
+def _contested(claim: Decided) -> Card:
     front = f"“{capital(claim.claim)}” When does it hold, and when not?"
     return Card(f"claim-{claim.id}", "contested", front, f"{capital(claim.because)} {claim.measured}", claim.lesson)
 

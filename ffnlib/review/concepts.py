@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from ffnlib.course import Course, load
 from ffnlib.figures import PALETTE, Picture, panel, style
-from ffnlib.review.course import Course, load
 from ffnlib.review.pages import ON_WHITE, Page, link, opened
 
 FEWEST = 2  # words that two lessons must share for a line; one word alone would tie everything to everything

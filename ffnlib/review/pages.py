@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from ffnlib import learner
+from ffnlib.course import Course, Decided, Term, load
 from ffnlib.figures import PALETTE, WHITE
-from ffnlib.review.course import Claim, Course, Term, load
 
 ON_WHITE = f"background: {WHITE}; color: {PALETTE['ink']};"
 LINK = f"color: {PALETTE['key']};"  # a dark theme's own is too light for a white card
@@ -134,7 +134,7 @@ def _claims_of(lesson, course: Course, predicted: dict[str, str]) -> str:
     return opened(f"<strong>{lesson.number} {escape(lesson.title)}</strong>: {number}", table)
 
 
-def _claim_row(claim: Claim, expected: str) -> str:
+def _claim_row(claim: Decided, expected: str) -> str:
     what = f"<strong>{claim.id}</strong> {rich(capital(claim.claim))} <em>{escape(claim.document)}</em>"
     why = f"{rich(capital(claim.because))} Cell {rich(f'`{claim.cell}`')}: {rich(claim.measured)}"
     cells = (what, f"<strong>{claim.verdict.upper()}</strong>", expected or "no prediction", why)

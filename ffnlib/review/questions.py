@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from ffnlib.review.course import Course, load
+from ffnlib.course import Course, load
 from ffnlib.review.pages import ON_WHITE, Page, link, opened, rich
 
 CODE = "background: #F6F6F6; color: #1B1B1B; padding: 6px 8px; margin: 2px 0px; overflow-x: auto; white-space: pre;"

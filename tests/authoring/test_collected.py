@@ -17,7 +17,7 @@ SAID = [
 
 def folder_with(root, *cells):
     """Write a lesson and an empty place for what is collected."""
-    (root / "ffnlib" / "review").mkdir(parents=True)
+    (root / "ffnlib").mkdir(parents=True)
     header = new_cell("markdown", "question", "# Two\n\n**The question:** what?\n\n5 minutes", role="header")
     law = new_cell("markdown", "law", "**The law is $x_{ff}$.**\n\nWhat would change our mind: a doubt.", role="law")
     write(root / "solutions" / "01_formula.ipynb", new_notebook("01_formula", [header, *cells, law]))
@@ -50,7 +50,7 @@ def test_an_old_file_is_noticed_and_written_once(tmp_path):
     assert "not up to date" in str(collected.difference(root)[0])
     assert collected.write(root) and not collected.write(root)
     assert collected.difference(root) == []
-    json.loads((root / "ffnlib" / "review" / "collected.json").read_text("utf-8"))
+    json.loads(root.joinpath(*collected.PLACE).read_text("utf-8"))
 
 
 def test_a_folder_without_the_package_collects_nothing(tmp_path):

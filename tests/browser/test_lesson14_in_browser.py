@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ffnlib.review.course import load
+from ffnlib.course import load
 
 LESSON = Path(__file__).resolve().parents[2] / "notebooks" / "14_self_test.ipynb"
 

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from ffnlib.review.course import Claim, Course, Lesson, Term
+from ffnlib.course import Course, Decided, Lesson, Term
 
 
 @pytest.fixture
@@ -12,9 +12,9 @@ def course():
     """Three claims, two lessons, three words."""
     return Course(
         claims=(
-            Claim("S0-91", "A text", "Twice is < plus", "true", "counted", "01_sums", "twice", "2 + 2 = 4."),
-            Claim("S0-92", "A text", "Half is less", "depends", "not below 0", "01_sums", "half", "-1 < -0.5."),
-            Claim("S1-91", "Another", "All is one", "false", "there are 2", "02_more", "all", "2, not 1."),
+            Decided("S0-91", "A text", "Twice is < plus", "true", "counted", "01_sums", "twice", "2 + 2 = 4."),
+            Decided("S0-92", "A text", "Half is less", "depends", "not below 0", "01_sums", "half", "-1 < -0.5."),
+            Decided("S1-91", "Another", "All is one", "false", "there are 2", "02_more", "all", "2, not 1."),
         ),
         lessons=(
             Lesson("01_sums", "Sums", "what is twice?", 10, "Twice is plus itself.", "2 + 2 = 5.", {}),

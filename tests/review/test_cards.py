@@ -3,8 +3,8 @@
 from collections import Counter
 
 from ffnlib.authoring import claims
+from ffnlib.course import load
 from ffnlib.review.cards import BASICS, CONTRADICTIONS, cards, flashcards
-from ffnlib.review.course import load
 
 COURSE = load()
 CARDS = cards(COURSE)

@@ -3,8 +3,8 @@
 import base64
 import re
 
+from ffnlib.course import load
 from ffnlib.review.concepts import concept_map, ties
-from ffnlib.review.course import load
 from ffnlib.review.pages import Page
 
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from ffnlib import learner
+from ffnlib.course import load
 from ffnlib.review.cards import flashcards
 from ffnlib.review.concepts import concept_map
-from ffnlib.review.course import load
 from ffnlib.review.pages import claims_page, glossary, rich
 from ffnlib.review.questions import final_quiz, wrong_programs, wrong_sentences
 

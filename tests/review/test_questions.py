@@ -6,7 +6,7 @@ import pytest
 from ffnlib import layer
 from ffnlib.activations import gelu, slope
 from ffnlib.authoring import build, claims
-from ffnlib.review.course import load
+from ffnlib.course import load
 from ffnlib.review.questions import FINAL, PROGRAMS, SENTENCES, quiz, shown_order
 
 QUESTIONS = {question.id: question for question in (*PROGRAMS, *SENTENCES, *FINAL)}

@@ -4,7 +4,7 @@ import pytest
 
 from ffnlib.authoring import build, claims, collected
 from ffnlib.authoring.notebook import read
-from ffnlib.review.course import load
+from ffnlib.course import load
 
 COURSE = load()
 

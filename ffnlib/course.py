@@ -15,7 +15,10 @@ COLLECTED = Path(__file__).with_name("collected.json")
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of one document, decided: `verdict` by the cell `cell` of `lesson`, which said `measured`."""
+    """One statement of one document; `because` says what decides it, or under which condition it holds.
+
+    `verdict` is "true", "false", "depends" or, until its lesson has measured it, "open".
+    """
 
     id: str
     document: str
@@ -23,6 +26,12 @@ class Claim:
     verdict: str
     because: str
     lesson: str
+
+
+@dataclass(frozen=True)
+class Decided(Claim):
+    """A claim with the cell of its lesson that decided it, and what that cell said."""
+
     cell: str
     measured: str
 
@@ -59,11 +68,11 @@ class Term:
 class Course:
     """Everything that was collected, in the order of the table of claims and of the lessons."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[Decided, ...]
     lessons: tuple[Lesson, ...]
     terms: tuple[Term, ...]
 
-    def claim(self, name: str) -> Claim:
+    def claim(self, name: str) -> Decided:
         """Return the claim of that id.
 
         **Raises** KeyError when it is not decided
@@ -88,7 +97,7 @@ def load(file: Path = COLLECTED) -> Course:
     """Return the course as it was last collected."""
     data = json.loads(file.read_text(encoding="utf-8"))
     return Course(
-        tuple(Claim(**row) for row in data["claims"]),
+        tuple(Decided(**row) for row in data["claims"]),
         tuple(Lesson(**row) for row in data["lessons"]),
         tuple(Term(**row) for row in data["terms"]),
     )
