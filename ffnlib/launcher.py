@@ -20,6 +20,7 @@ FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
 TESTS = ["-p", "no:nbval"]  # only the notebooks need nbval, and it starts slowly
 NOTEBOOKS = ["-p", "ffnlib.authoring.nbval_plugin"]
 NOTEBOOK_FOLDERS = ("solutions", "notebooks")
+ALL_CORES = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]  # a file's fixtures are made once
 NOTHING_SELECTED = 5  # pytest's exit status
 
 
@@ -139,13 +140,16 @@ def test(args) -> int:
 
 
 def runs(extra: list[str]) -> list[list[str]]:
-    """Give pytest's arguments for each of its runs: one for what was named, else the tests and the notebooks."""
+    """Give pytest's arguments for each of its runs: one for what was named, else the tests and the notebooks.
+
+    Everything runs in as many processes as there are cores; what was named in one, so that it can be stopped and read.
+    """
     named = [word for word in extra if (ROOT / word.split("::")[0]).exists()]
     if any(word.startswith(NOTEBOOK_FOLDERS) for word in named):
         return [[*NOTEBOOKS, *extra]]
     if named:
         return [[*TESTS, *extra]]
-    return [[*TESTS, "tests", "ffnlib", *extra], [*NOTEBOOKS, *NOTEBOOK_FOLDERS, *extra]]
+    return [[*TESTS, *ALL_CORES, "tests", "ffnlib", *extra], [*NOTEBOOKS, *ALL_CORES, *NOTEBOOK_FOLDERS, *extra]]
 
 
 def worst(statuses: list[int]) -> int:
