@@ -99,7 +99,7 @@ def terms_of(lesson, notebook):
 def defining_paragraph(source, term):
     r"""Return the paragraph of a cell that holds the word in bold, in plain text, and the formula it announces.
 
-    >>> defining_paragraph("A title\n\nA **unit** is $x_{ff}$ ([Doe 2016](https://x.org)):\n\n$$\max x$$", "unit")
+    >>> defining_paragraph("A title\n\nA **unit** is $x_{ff}$ ([Doe 2016](https://x.org)):\n\n$$\\max x$$", "unit")
     'A **unit** is x_ff (Doe 2016): max x'
     """
     paragraphs = source.split("\n\n")
