@@ -231,18 +231,20 @@ def install(extra: str | None) -> None:
     Raises: Offline, CannotPrepare.
     """
     say("Installing what the course needs. The first time takes some minutes; later starts install nothing.")
-    if prefers_cpu_torch() and not install_cpu_torch():
+    two_steps = prefers_cpu_torch()
+    if two_steps and not install_cpu_torch():
         say("PyTorch's index of CPU builds gave nothing. Taking the ordinary build: that can be a download of 3 GB.")
     target = f".[{extra}]" if extra else "."
-    status, lines = pip("-c", "constraints.txt", "-e", target)
+    step = "step 2 of 2, all other packages" if two_steps else "all packages"
+    status, lines = pip("-c", "constraints.txt", "-e", target, step=step)
     if status:
         failure = Offline if is_offline(lines) else CannotPrepare
         raise failure(f"The packages could not be installed.\n{explain(lines)}\nThe whole story is in {LOG}")
 
 
-def pip(*arguments: str, patience: float | None = None) -> tuple[int, list[str]]:
+def pip(*arguments: str, step: str, patience: float | None = None) -> tuple[int, list[str]]:
     """Run `pip install` in the environment, from the course's folder."""
-    return run_pip(python_of(), list(arguments), cwd=ROOT, log=LOG, patience=patience)
+    return run_pip(python_of(), list(arguments), cwd=ROOT, log=LOG, step=step, patience=patience)
 
 
 def prefers_cpu_torch() -> bool:
@@ -255,5 +257,6 @@ def install_cpu_torch() -> bool:
     """Try PyTorch's index of CPU builds once, briefly; what torch itself needs comes later, from the ordinary index."""
     [torch] = [line for line in requirement_lines() if line.startswith("torch")]
     brief = ["--retries", "0", "--timeout", str(SOCKET_SECONDS), "--index-url", TORCH_CPU_INDEX]
-    status, _ = pip("--no-deps", "-c", "constraints.txt", *brief, torch, patience=ANSWER_SECONDS)
+    options = ("--no-deps", "-c", "constraints.txt", *brief)
+    status, _ = pip(*options, torch, step="step 1 of 2, PyTorch", patience=ANSWER_SECONDS)
     return status == 0

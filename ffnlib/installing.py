@@ -30,9 +30,9 @@ OFFLINE = list(REASONS)[1]
 
 
 def run_pip(
-    python: Path, arguments: list[str], *, cwd: Path, log: Path, patience: float | None = None
+    python: Path, arguments: list[str], *, cwd: Path, log: Path, step: str, patience: float | None = None
 ) -> tuple[int, list[str]]:
-    """Run `pip install` and show how far it is; give its exit status and its lines.
+    """Run `pip install` and show how far this step is; give its exit status and its lines.
 
     With `patience`, it is stopped unless something is being delivered after so many seconds.
     """
@@ -49,7 +49,7 @@ def run_pip(
         errors="replace",
     )
     try:
-        lines = follow(process, python.parent.parent, patience)
+        lines = follow(process, python.parent.parent, step, patience)
     finally:
         process.kill()  # after an interruption; a finished process does not mind
     with log.open("a", encoding="utf-8") as file:
@@ -57,11 +57,11 @@ def run_pip(
     return process.wait(), lines
 
 
-def follow(process: subprocess.Popen, environment: Path, patience: float | None) -> list[str]:
+def follow(process: subprocess.Popen, environment: Path, step: str, patience: float | None) -> list[str]:
     """Read a running pip to its end, telling every second what it does."""
     arriving: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=forward, args=(process.stdout, arriving.put), daemon=True).start()
-    began, before, lines = time.monotonic(), packages_present(environment), []
+    began, since, lines = time.monotonic(), time.time(), []
     show = status_line()
     while True:
         try:
@@ -76,7 +76,7 @@ def follow(process: subprocess.Popen, environment: Path, patience: float | None)
         if DELIVERING.match(line):
             patience = None
         seconds = time.monotonic() - began
-        show(f"  {seconds:4.0f} s  {activity(lines, lambda: packages_present(environment) - before)}")
+        show(f"  {step}: {seconds:4.0f} s  {activity(lines, lambda: packages_installed(environment, since))}")
         if patience and seconds > patience:
             process.kill()
 
@@ -107,10 +107,19 @@ def activity(lines: list[str], installed: Callable[[], int]) -> str:
     return f"{found} found" if found else "asking the package index"
 
 
-def packages_present(environment: Path) -> int:
-    """Count the packages that lie complete in an environment."""
+def packages_installed(environment: Path, since: float) -> int:
+    """Count the packages that have become complete in an environment since a time."""
     places = ("lib/python*/site-packages", "Lib/site-packages")
-    return sum(1 for place in places for _ in environment.glob(f"{place}/*.dist-info/RECORD"))
+    records = [record for place in places for record in environment.glob(f"{place}/*.dist-info/RECORD")]
+    return sum(written_at(record) >= since for record in records)
+
+
+def written_at(file: Path) -> float:
+    """Say when a file was written; never, when it has gone since it was listed."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def status_line() -> Callable[..., None]:

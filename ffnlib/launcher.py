@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from ffnlib.environment import DECIDING, ENVIRONMENT, ROOT, CannotPrepare, can_write, prepare, python_of, say
 
 FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
+NEEDED = (*DECIDING, "setup.py", "README.md", "LICENSE", "notebooks")  # what pip reads, and what there is to open
 
 TESTS = ["-p", "no:nbval"]  # only the notebooks need nbval, and it starts slowly
 NOTEBOOKS = ["-p", "ffnlib.authoring.nbval_plugin"]
@@ -45,9 +46,8 @@ def lab(args) -> int:
 
 def prepared(extra: str | None = None) -> bool:
     """Make the environment ready, or say what stands in the way."""
-    if not is_checkout():
-        print(f"{ROOT} holds the package only; `lab` and `test` need the course's folder with its notebooks.",
-              file=sys.stderr)  # fmt: skip
+    if lacking := what_is_lacking():
+        print(lacking, file=sys.stderr)
         return False
     try:
         prepare(extra)
@@ -69,6 +69,7 @@ def lab_options() -> list[str]:
         "--LabApp.log_level=ERROR",
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",  # the other one asks the package index
+        "--MappingKernelManager.transport_encryption=auto",  # without it every kernel warns on the terminal
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
@@ -102,9 +103,22 @@ def hand_over(command: list[str], env: dict[str, str]) -> int:
 # ---- every other command -----------------------------------------------------------------------
 
 
-def is_checkout() -> bool:
-    """Say whether this is the course's folder, and not the package installed from a wheel."""
-    return all((ROOT / name).exists() for name in DECIDING)
+def is_installed_package() -> bool:
+    """Say whether this is the package installed from a wheel, and not the course's folder."""
+    return any(ROOT.glob("ffnlib-*.dist-info"))
+
+
+def what_is_lacking() -> str | None:
+    """Say why no course can be opened from this folder and what to do; None when all is there."""
+    if is_installed_package():
+        return f"{ROOT} holds the package only. `lab` and `test` need the course's folder: get that, and start there."
+    missing = [name for name in NEEDED if not (ROOT / name).exists()]
+    if not missing:
+        return None
+    return (
+        f"{ROOT} is only a part of the course. It lacks: {', '.join(missing)}\n"
+        "The packages are installed by what these files say. Copy the whole folder of the course, and start there."
+    )
 
 
 def enter_environment(argv: list[str]) -> None:
@@ -114,12 +128,13 @@ def enter_environment(argv: list[str]) -> None:
 
     Raises: SystemExit when there is none.
     """
-    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve() or not is_checkout():
+    if Path(sys.prefix).resolve() == ENVIRONMENT.resolve() or is_installed_package():
         return
     if python_of().exists() and (ENVIRONMENT / "pyvenv.cfg").exists():
         sys.exit(hand_over([str(python_of()), "-m", "ffnlib", *argv], dict(os.environ)))
     if not all(importlib.util.find_spec(name) for name in ("numpy", "torch")):
-        sys.exit("The course's environment is not there yet. Make it first:  python3 -m ffnlib lab --install-only")
+        make_it = "The course's environment is not there yet. Make it first:  python3 -m ffnlib lab --install-only"
+        sys.exit(what_is_lacking() or make_it)
 
 
 # ---- test --------------------------------------------------------------------------------------

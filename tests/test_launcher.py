@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -81,6 +82,8 @@ class Course:
         for name in COPIED:
             shutil.copy(ROOT / "ffnlib" / name, self.root / "ffnlib" / name)
         (self.root / "notebooks").mkdir()
+        for name in ("setup.py", "README.md", "LICENSE"):
+            (self.root / name).touch()
         (self.root / "requirements.txt").write_text("jupyterlab>=4  # a comment\ntorch>=2.4,<3\n")
         (self.root / "constraints.txt").write_text("torch==2.13.0\n")
         (self.root / "pyproject.toml").write_text(
@@ -212,7 +215,7 @@ def test_jupyter_is_told_not_to_ask_for_news(course):
 
 
 @pytest.mark.slow
-def test_the_real_jupyterlab_answers(tmp_path):
+def test_the_real_jupyterlab_answers_and_starts_a_kernel_without_a_warning(tmp_path):
     if not environment.is_current(None):
         pytest.skip("this checkout's environment was not made by the launcher: start `python3 -m ffnlib lab` once")
     with socket.socket() as free:
@@ -220,11 +223,18 @@ def test_the_real_jupyterlab_answers(tmp_path):
         port = free.getsockname()[1]
     env = os.environ | {"JUPYTER_RUNTIME_DIR": str(tmp_path), "JUPYTER_TOKEN": "t"}
     words = [sys.executable, "-m", "ffnlib", "lab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
-    with subprocess.Popen(words, cwd=ROOT, env=env) as lab:
-        try:
-            answer = wait_for(f"http://127.0.0.1:{port}/api/contents/00_start_here.ipynb?content=0&token=t", lab)
-        finally:
-            lab.terminate()
+    server = f"http://127.0.0.1:{port}/api"
+    with (tmp_path / "terminal").open("w+") as terminal:
+        with subprocess.Popen(words, cwd=ROOT, env=env, stdout=terminal, stderr=subprocess.STDOUT) as lab:
+            try:
+                answer = wait_for(f"{server}/contents/00_start_here.ipynb?content=0&token=t", lab)
+                asked = urllib.request.Request(f"{server}/kernels", b"{}", {"Authorization": "token t"})
+                assert json.loads(urllib.request.urlopen(asked, timeout=60).read())["name"] == "python3"
+                time.sleep(5)  # what a kernel has to say, it says when it opens its sockets
+            finally:
+                lab.terminate()
+        terminal.seek(0)
+        assert "WARNING" not in terminal.read()
     assert json.loads(answer)["type"] == "notebook"
 
 
@@ -392,11 +402,22 @@ def test_a_debian_python_without_venv_is_told_the_package(monkeypatch):
 # ---- what pip writes, told to a person ---------------------------------------------------------
 
 
-def test_progress_counts_the_packages_that_lie_complete(tmp_path):
-    for name in ("numpy-2.4.6", "six-1.17.0"):
+def test_progress_counts_the_packages_that_this_step_made_complete(tmp_path):
+    for name in ("numpy-2.4.6", "six-1.17.0", "torch-2.13.0"):
         (tmp_path / f"lib/python3.11/site-packages/{name}.dist-info").mkdir(parents=True)
-    (tmp_path / "lib/python3.11/site-packages/six-1.17.0.dist-info/RECORD").touch()
-    assert installing.packages_present(tmp_path) == 1
+    for name, written in {"six-1.17.0": 1_000, "torch-2.13.0": 2_000}.items():
+        record = tmp_path / f"lib/python3.11/site-packages/{name}.dist-info/RECORD"
+        record.touch()
+        os.utime(record, (written, written))
+    assert installing.packages_installed(tmp_path, since=0) == 2
+    assert installing.packages_installed(tmp_path, since=1_500) == 1
+
+
+@cpu_choice
+def test_each_step_of_the_installation_has_its_own_name_and_count(course):
+    told = course.first.stdout
+    steps = re.findall(r"^  (step \d of 2, [A-Za-z ]+): +\d+ s  ", told, re.MULTILINE)
+    assert list(dict.fromkeys(steps)) == ["step 1 of 2, PyTorch", "step 2 of 2, all other packages"], told
 
 
 def test_a_full_disk_is_told_apart_from_a_missing_network():
@@ -523,9 +544,39 @@ def test_help_works_on_a_bare_python(command):
 
 
 def test_a_command_before_the_first_start_says_what_to_do(new_course):
-    told = new_course.start("doctor", python=getattr(sys, "_base_executable", sys.executable))
+    told = new_course.start("doctor", python=bare_python())
     assert told.returncode == 1
     assert "Make it first:  python3 -m ffnlib lab --install-only" in told.stdout
+
+
+def bare_python():
+    """Name a Python that has no package of the course."""
+    return getattr(sys, "_base_executable", sys.executable)
+
+
+@pytest.mark.parametrize("command", ["lab", "test", "doctor"])
+def test_a_folder_that_was_copied_in_part_says_what_it_lacks(new_course, command):
+    for name in ("requirements.txt", "pyproject.toml", "LICENSE"):
+        (new_course.root / name).unlink()
+    told = new_course.start(command, python=bare_python())
+    assert told.returncode == 1
+    assert "only a part of the course. It lacks: requirements.txt, pyproject.toml, LICENSE\n" in told.stdout
+    assert "Copy the whole folder" in told.stdout
+    assert not new_course.environment.exists()
+
+
+def test_what_the_launcher_needs_is_what_the_installation_reads():
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    named = re.findall(r'^(?:readme|license-files) = \[?"(.+?)"', project, re.MULTILINE)
+    assert len(named) == 2 and {"setup.py", *environment.DECIDING, *named} <= set(launcher.NEEDED)
+    assert launcher.what_is_lacking() is None
+
+
+def test_the_installed_package_says_that_it_is_no_course(new_course):
+    (new_course.root / "ffnlib-0.1.dist-info").mkdir()
+    told = new_course.start("lab", python=bare_python())
+    assert told.returncode == 1
+    assert "holds the package only" in told.stdout and "get that, and start there" in told.stdout
 
 
 def test_a_command_started_outside_goes_on_inside_the_environment(course):
