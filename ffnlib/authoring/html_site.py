@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ffnlib import course, review
-from ffnlib.authoring.notebook import canonical, dumps, read, role
+from ffnlib.authoring.notebook import canonical, dumps, lesson_files, read, role
 from ffnlib.course import Lesson
 from ffnlib.review.pages import Page
 
@@ -42,13 +42,26 @@ def write_course(root: Path, out: Path) -> list[str]:
     if out.exists() and any(out.iterdir()) and not (out / "searchindex.js").exists():
         raise ValueError(f"{out} holds something else than a site; name an empty folder")
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
+        source, made, doctrees = (Path(folder) / name for name in ("source", "site", "doctrees"))
         lessons = write_source(root, source)
-        command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", source, out]
+        command = [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-b",
+            "html",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-d",
+            doctrees,
+            source,
+            made,
+        ]
         run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode:
-        raise ValueError(f"Sphinx finds faults in the pages:\n{run.stderr.strip()}")
-    shutil.rmtree(out / ".doctrees", ignore_errors=True)
+        if run.returncode:
+            raise ValueError(f"Sphinx finds faults in the pages, and {out} stays as it was:\n{run.stderr.strip()}")
+        shutil.copytree(made, out, dirs_exist_ok=True)  # only now: `out` may hold a site that works, and .git beside it
     return lessons
 
 
@@ -57,9 +70,7 @@ def write_source(root: Path, source: Path) -> list[str]:
 
     Raises: ValueError when there are no lessons.
     """
-    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
-    if not files:
-        raise ValueError(f"{root / 'solutions'}: no lessons are here")
+    files = lesson_files(root)
     (source / "lessons").mkdir(parents=True)
     (source / "_static").mkdir()
     (source / "_static" / "course.css").write_text(STYLE, encoding="utf-8")

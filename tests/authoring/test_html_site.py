@@ -59,6 +59,46 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+SPHINX = """
+import pathlib, sys
+
+made = pathlib.Path(sys.argv[-1])
+made.mkdir(parents=True)
+(made / "index.html").write_text("new")
+if "broken" in pathlib.Path(sys.argv[-2], "index.md").read_text():
+    sys.exit("index.md:7: WARNING: 'broken' is no page")
+(made / "searchindex.js").touch()
+"""
+
+
+def test_a_site_appears_when_sphinx_is_done_and_a_failure_changes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "sphinx").mkdir()
+    (tmp_path / "sphinx" / "__main__.py").write_text(SPHINX)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(html_site, "TOOLS", ())
+    text = "broken"
+
+    def write_source(root, source):
+        source.mkdir()
+        (source / "index.md").write_text(text)
+        return ["01_formula"]
+
+    monkeypatch.setattr(html_site, "write_source", write_source)
+    out = tmp_path / "public" / "site"
+    with pytest.raises(ValueError, match=r"stays as it was:\nindex\.md:7: WARNING: 'broken' is no page"):
+        html_site.write_course(ROOT, out)
+    assert not out.exists()
+    text = "whole"
+    for _ in range(2):
+        assert html_site.write_course(ROOT, out) == ["01_formula"]
+        assert sorted(file.name for file in out.iterdir()) == ["index.html", "searchindex.js"]
+    text = "broken"
+    (out / "index.html").write_text("old")
+    with pytest.raises(ValueError, match="stays as it was"):
+        html_site.write_course(ROOT, out)
+    assert (out / "index.html").read_text() == "old"
+
+
 def test_a_checkout_without_lessons_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no lessons are here"):
+    with pytest.raises(ValueError, match=r"no lesson NN_name\.ipynb is here"):
         html_site.write_source(tmp_path, tmp_path / "source")
