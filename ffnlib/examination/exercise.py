@@ -45,12 +45,14 @@ class Misconception:
     """A wrong program, the sentence it earns and where to look next.
 
     `because` completes "this is exactly what comes out when ..."; `program` takes the arguments of the oracle.
+    `raises` names the error in which the program ends on every call, where the misconception comes to that.
     """
 
     name: str
     program: Callable
     because: str
     next: str
+    raises: str = ""
 
 
 @dataclass(frozen=True)
