@@ -3,7 +3,7 @@
 import pytest
 
 from ffnlib.authoring import build, claims, collected
-from ffnlib.authoring.notebook import read
+from ffnlib.authoring.notebook import lesson_files, read
 from ffnlib.course import load
 
 COURSE = load()
@@ -14,7 +14,7 @@ def test_the_file_is_what_the_lessons_say_now():
 
 
 def test_every_lesson_has_a_question_a_law_and_a_doubt():
-    assert [each.name for each in COURSE.lessons] == [file.stem for file in build.lesson_files(build.ROOT)]
+    assert [each.name for each in COURSE.lessons] == [file.stem for file in lesson_files(build.ROOT)]
     assert [each.name for each in COURSE.lessons if not (each.question and each.law and each.doubt)] == []
 
 

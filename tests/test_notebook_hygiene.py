@@ -9,14 +9,14 @@ import pytest
 
 from ffnlib.authoring import build, claims, outputs
 from ffnlib.authoring.lint import lint
-from ffnlib.authoring.notebook import exercise_of, read, role
-from ffnlib.authoring.regions import bodies
+from ffnlib.authoring.notebook import exercise_of, lesson_files, read, role
+from ffnlib.authoring.regions import regions
 
 from .environments import environment
 
-SOLVED = build.lesson_files(build.ROOT)
+SOLVED = lesson_files(build.ROOT)
 LEARNERS = [build.ROOT / "notebooks" / file.name for file in SOLVED]
-POINTS = build.points_of_exercises(build.ROOT)
+EXERCISES = build.exercises_of_lessons(build.ROOT)
 NBGRADER = "nbgrader>=0.9,<1"
 GRADE_ID = re.compile(r"[a-zA-Z0-9_\-]+")
 
@@ -38,7 +38,7 @@ def said(problems):
 @each_solved
 def test_a_lesson_keeps_the_rules_of_its_cells(file):
     known = [claim.id for claim in claims.load()]
-    assert said(lint(read(file), f"solutions/{file.name}", POINTS[file.stem], known)) == ""
+    assert said(lint(read(file), f"solutions/{file.name}", EXERCISES[file.stem], known)) == ""
 
 
 @each_solved
@@ -47,7 +47,7 @@ def test_what_a_lesson_has_stored_is_the_same_everywhere_and_small(file):
 
 
 def test_notebooks_are_what_build_makes_of_solutions():
-    assert said(build.check(build.ROOT, POINTS)) == ""
+    assert said(build.check(build.ROOT, EXERCISES)) == ""
 
 
 @each_notebook
@@ -78,6 +78,12 @@ def test_no_solution_can_be_read_in_the_learners_notebook(solved, learners):
         assert [secret for secret in secrets if squeezed(secret) in text] == [], cell["id"]
 
 
+def bodies(source):
+    """Return the text inside every region."""
+    lines = source.split("\n")
+    return ["\n".join(lines[first + 1 : last]) for first, last in regions(source)]
+
+
 def squeezed(text):
     """Return code without comments and white space, which do not hide it."""
     return re.sub(r"#[^\n]*|\s+", "", text)
@@ -103,7 +109,7 @@ def test_the_metadata_keeps_nbgraders_schema_3(file):
         assert ("points" in entry) is entry["grade"]
         assert entry.keys() <= {"schema_version", "grade_id", "solution", "grade", "locked", "task", "points"}
     graded = {exercise_of(cell): entry["points"] for cell, entry in marked if entry["grade"]}
-    assert graded == POINTS[file.stem]
+    assert graded == {each.id: each.points for each in EXERCISES[file.stem].values()}
 
 
 ONE_PROCESS = """
@@ -142,5 +148,7 @@ def test_nbgrader_accepts_every_notebook_and_makes_assignments_of_the_solved_one
     for file in SOLVED:
         released = read(tmp_path / "release" / file.stem / file.name)
         entries = [cell["metadata"]["nbgrader"] for cell in released["cells"] if "nbgrader" in cell["metadata"]]
-        assert sum(entry.get("points", 0) for entry in entries) == sum(POINTS[file.stem].values())
+        assert sum(entry.get("points", 0) for entry in entries) == sum(
+            each.points for each in EXERCISES[file.stem].values()
+        )
         assert "SOLUTION" not in "".join(cell["source"] for cell in released["cells"])

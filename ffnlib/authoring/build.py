@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from ffnlib.authoring import claims, collected, front_ends, outputs
+from ffnlib.authoring.cell_rules import TO_BE_WRITTEN
 from ffnlib.authoring.code_rules import learner_source
 from ffnlib.authoring.lint import lint, located
 from ffnlib.authoring.notebook import (
@@ -11,6 +12,7 @@ from ffnlib.authoring.notebook import (
     canonical,
     dumps,
     exercise_of,
+    lesson_files,
     meaning,
     new_cell,
     read,
@@ -34,18 +36,18 @@ def add_arguments(parser):
     )
 
 
-def main(args, root=ROOT, points=None):
+def main(args, root=ROOT, exercises=None):
     """Carry out `python3 -m ffnlib build`; return 0 when all is well and 1 when there is something to mend."""
     try:
-        points = points_of_exercises(root) if points is None else points
+        exercises = exercises_of_lessons(root) if exercises is None else exercises
         problems = []
         if getattr(args, "execute", None) is not None:
             from ffnlib.authoring.execute import execute_lessons
 
             problems = execute_lessons(root, args.execute)
-        problems = problems or (check(root, points) if args.check else build(root, points))
+        problems = problems or (check(root, exercises) if args.check else build(root, exercises))
         if not problems and not args.check:
-            problems = show_what_was_collected(root, points)
+            problems = show_what_was_collected(root, exercises)
     except NotebookError as problem:
         problems = [problem]
     for problem in problems:
@@ -53,17 +55,17 @@ def main(args, root=ROOT, points=None):
     return 1 if problems else 0
 
 
-def points_of_exercises(root):
-    """Return {lesson: {exercise id: points}} for the lessons that are written and in the catalogue."""
+def exercises_of_lessons(root):
+    """Return {lesson: {exercise id: Exercise}} for the lessons that are written and in the catalogue."""
     from ffnlib.examination.lessons import CATALOGUE, exercises
 
     written = [file.stem for file in lesson_files(root)]
-    return {lesson: {each.id: each.points for each in exercises(lesson)} for lesson in written if lesson in CATALOGUE}
+    return {lesson: {each.id: each for each in exercises(lesson)} for lesson in written if lesson in CATALOGUE}
 
 
-def build(root, points):
+def build(root, exercises):
     """Put solutions/ into canonical form and write notebooks/ from it; return the problems that forbid it."""
-    problems, solved = load(root, points)
+    problems, solved = load(root, exercises)
     if problems:
         return problems
     for file, notebook in solved.items():
@@ -78,7 +80,7 @@ def build(root, points):
     return []
 
 
-def show_what_was_collected(root, points):
+def show_what_was_collected(root, exercises):
     """Collect claims, laws and words again; when they have changed, run the lesson again that shows them."""
     changed = collected.write(root)
     if not changed or not (root / "solutions" / f"{collected.SHOWN_IN}.ipynb").exists():
@@ -88,12 +90,12 @@ def show_what_was_collected(root, points):
     print(f"{'/'.join(collected.PLACE)} has changed, and {collected.SHOWN_IN} shows it: the lesson is run again")
     problems = execute_lessons(root, [collected.SHOWN_IN])
     collected.write(root)
-    return problems or build(root, points)
+    return problems or build(root, exercises)
 
 
-def check(root, points):
+def check(root, exercises):
     """Return what is wrong with solutions/ and what in notebooks/ differs from it; write nothing."""
-    problems, solved = load(root, points)
+    problems, solved = load(root, exercises)
     problems += collected.difference(root)
     for file, notebook in solved.items():
         problems += difference(root, file, notebook)
@@ -105,21 +107,34 @@ def check(root, points):
     return problems
 
 
-def load(root, points):
+def load(root, exercises):
     """Return (problems, {file: solved notebook}) with links and nbgrader's metadata as they should be."""
     solved = {file: canonical(read(file)) for file in lesson_files(root)}
     known = [claim.id for claim in claims.load()]
     problems = []
     for file, notebook in solved.items():
-        exercises = points.get(file.stem)
-        if exercises is None:
+        own = exercises.get(file.stem)
+        if own is None:
             message = f"{file.stem} is not in ffnlib/examination/lessons; add it to the CATALOGUE there"
             problems.append(located(shown(root, file), [], None, 0, message))
-        problems += lint(notebook, shown(root, file), exercises or (), known)
+        problems += lint(notebook, shown(root, file), own or {}, known)
+        problems += left_to_write(root, file)
         link_neighbours(notebook, file, solved)
         for cell in notebook["cells"]:
-            mark_for_nbgrader(cell, exercises or {})
+            mark_for_nbgrader(cell, own or {})
     return problems + words_defined_twice(root, solved), solved
+
+
+def left_to_write(root, lesson):
+    """Return a Problem for every line that `new-exercise` left open in the examination of a lesson."""
+    file = root / "ffnlib" / "examination" / "lessons" / f"lesson{lesson.stem[:2]}.py"
+    lines = file.read_text(encoding="utf-8").split("\n") if file.exists() else []
+    message = f"still says {TO_BE_WRITTEN!r}; write it"
+    return [
+        located(shown(root, file), [], None, number, message)
+        for number, line in enumerate(lines, 1)
+        if TO_BE_WRITTEN in line
+    ]
 
 
 def words_defined_twice(root, solved):
@@ -133,17 +148,6 @@ def words_defined_twice(root, solved):
                     message = f"{term!r} is already defined ({earlier}); define it once and use it here"
                     problems.append(located(shown(root, file), notebook["cells"], cell, 0, message))
     return problems
-
-
-def lesson_files(root):
-    """Return the solved lessons in order.
-
-    Raises: NotebookError when there is none.
-    """
-    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
-    if not files:
-        raise NotebookError(f"{root / 'solutions'}: no lesson NN_name.ipynb here; write one before building")
-    return files
 
 
 def strays(root, solved):
@@ -172,17 +176,17 @@ def link_neighbours(notebook, file, solved):
         cell["source"] = text or "This is the only lesson so far."
 
 
-def mark_for_nbgrader(cell, points):
+def mark_for_nbgrader(cell, exercises):
     """Give answers, predictions and checks nbgrader's metadata, schema version 3, and take it from all others."""
     metadata, exercise = cell["metadata"], exercise_of(cell)
     for key in ("nbgrader", "deletable", "editable"):
         metadata.pop(key, None)
-    if role(cell) == "answer" and exercise in points:
+    if role(cell) == "answer" and exercise in exercises:
         metadata |= {"deletable": False, "nbgrader": nbgrader_entry(exercise, solution=True)}
     elif role(cell) == "predict" and BEGIN in cell["source"]:
         metadata |= {"deletable": False, "nbgrader": nbgrader_entry(cell["id"], solution=True)}
-    elif role(cell) == "check" and exercise in points:
-        graded = nbgrader_entry(f"{exercise}_check", solution=False) | {"points": points[exercise]}
+    elif role(cell) == "check" and exercise in exercises:
+        graded = nbgrader_entry(f"{exercise}_check", solution=False) | {"points": exercises[exercise].points}
         metadata |= {"deletable": False, "editable": False, "nbgrader": graded}
 
 

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from ffnlib.authoring.notebook import meaning, read
+from ffnlib.authoring.notebook import meaning
 from ffnlib.course import Claim
 
 TABLE = Path(__file__).with_name("claims.csv")
@@ -16,20 +16,10 @@ def load(table=TABLE):
         return [Claim(**row) for row in csv.DictReader(lines)]
 
 
-def deciding_cells(folder):
-    """Return {claim id: [(lesson, cell id), ...]}, collected from the cells of the solved lessons in `folder`."""
-    found = {}
-    for file in sorted(Path(folder).glob("[0-9][0-9]_*.ipynb")):
-        for cell in read(file)["cells"]:
-            for claim in meaning(cell).get("claim", []):
-                found.setdefault(claim, []).append((file.stem, cell["id"]))
-    return found
+def decided_by(claim, notebooks):
+    """Return the cell that decides a claim, the first of its own lesson that names it, or None.
 
-
-def decided_by(claim, folder):
-    """Return (lesson, cell id) of the cell of its own lesson that decides a claim, or None.
-
-    A claim may come up again in later lessons; it is decided where the table says it belongs.
+    `notebooks` is {lesson: solved notebook}. A claim may come up again in later lessons.
     """
-    cells = deciding_cells(folder).get(claim.id, [])
-    return next((place for place in cells if place[0] == claim.lesson), None)
+    cells = notebooks[claim.lesson]["cells"] if claim.lesson in notebooks else []
+    return next((cell for cell in cells if claim.id in meaning(cell).get("claim", [])), None)

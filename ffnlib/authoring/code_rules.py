@@ -7,6 +7,8 @@ from ffnlib.authoring.names import bound, used
 from ffnlib.authoring.notebook import exercise_of, meaning, role
 from ffnlib.authoring.regions import BEGIN, END, RegionError, regions, without_solutions
 
+KERNELS_OWN = ("display", "get_ipython", "__annotations__")  # what every cell finds bound
+
 
 def syntax_error(source):
     """Return the SyntaxError of a cell, or None when it is plain Python."""
@@ -137,6 +139,60 @@ def answers_depend_on_setup_and_answers_only(lesson):
                 yield cell, line, f"{name} is used by exercise {needed[name]}; bind it in the setup or rename it here"
 
 
+def answers_take_what_they_are_called_with(lesson):
+    """A model answer is defined with the arguments that its check calls it with, under the names learners read."""
+    for cell in lesson.of("answer"):
+        exercise = lesson.exercises.get(exercise_of(cell))
+        defined = exercise and parameters(cell["source"], answer_name(lesson.cells, exercise.id))
+        called = exercise and [ast.unparse(each) for each in ast.parse(exercise.call_text(), mode="eval").body.args]
+        if defined and defined[0] != called:
+            takes = f"the definition takes ({', '.join(defined[0])})"
+            yield cell, defined[1], f"{takes} and is called as {exercise.call_text()}; make them agree"
+
+
+def parameters(source, name):
+    """Return (parameters, line) of the function or class that a cell defines under a name, or None without one."""
+    body = [] if syntax_error(source) else ast.parse(source).body
+    node = next((node for node in body if getattr(node, "name", None) == name), None)
+    inside = node.body if isinstance(node, ast.ClassDef) else []
+    node = next((each for each in inside if getattr(each, "name", None) == "__init__"), node)
+    if not isinstance(node, ast.FunctionDef):
+        return None
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    names += [f"*{node.args.vararg.arg}"] if node.args.vararg else []
+    return names[1:] if inside else names, node.lineno
+
+
+def names_are_bound_above(lesson):
+    """What a cell uses is bound by itself or above it, and for a learner, who lacks some cells and lines, as well."""
+    here, learners = set(KERNELS_OWN), set(KERNELS_OWN)
+    for cell in lesson.code:
+        if syntax_error(cell["source"]):
+            continue
+        hidden = role(cell) == "solution-only"
+        for name in sorted(used(cell["source"]) - (here if hidden else learners)):
+            why = "only by lines that a learner does not get" if name in here else "by no cell above"
+            yield cell, _line_of(name, cell["source"]), f"{name} is bound {why}; bind it in the setup, or correct it"
+            here.add(name)
+            learners.add(name)
+        answer = {answer_name(lesson.cells, exercise_of(cell))} if role(cell) == "answer" else set()
+        here |= bound(cell["source"]).keys() | answer  # that it binds its answer is a rule of its own
+        learners |= set() if hidden else bound(_learner_source(lesson, cell)).keys() | answer
+
+
+def _learner_source(lesson, cell):
+    """Return what a learner gets of a cell; all of it when its region is wrong, which is another rule's concern."""
+    try:
+        source = learner_source(lesson.cells, cell)
+    except RegionError:
+        source = cell["source"]
+    return cell["source"] if syntax_error(source) else source
+
+
+def _line_of(name, source):
+    return next((each.lineno for each in ast.walk(ast.parse(source)) if getattr(each, "id", None) == name), 1)
+
+
 def _bindings(lesson):
     return [(cell, bound(cell["source"])) for cell in lesson.code if not syntax_error(cell["source"])]
 
@@ -149,4 +205,6 @@ RULES = (
     verdicts_are_marked,
     answers_are_bound_by_their_own_cell,
     answers_depend_on_setup_and_answers_only,
+    answers_take_what_they_are_called_with,
+    names_are_bound_above,
 )

@@ -8,7 +8,7 @@ import re
 
 from ffnlib.authoring import claims
 from ffnlib.authoring.lint import located
-from ffnlib.authoring.notebook import meaning, read, role, title
+from ffnlib.authoring.notebook import lesson_files, meaning, read, role, title
 
 PLACE = ("ffnlib", "collected.json")
 SHOWN_IN = "14_self_test"
@@ -24,7 +24,7 @@ def write(root):
     file = root.joinpath(*PLACE)
     if not file.parent.is_dir():
         return False
-    text = dumps(collect(root / "solutions")).encode("utf-8")
+    text = dumps(collect(root)).encode("utf-8")
     if file.exists() and file.read_bytes() == text:
         return False
     file.write_bytes(text)
@@ -34,7 +34,7 @@ def write(root):
 def difference(root):
     """Return the Problem that the file is not what `write` would write, if so."""
     file = root.joinpath(*PLACE)
-    wanted = dumps(collect(root / "solutions")).encode("utf-8") if file.parent.is_dir() else None
+    wanted = dumps(collect(root)).encode("utf-8") if file.parent.is_dir() else None
     if wanted is None or (file.exists() and file.read_bytes() == wanted):
         return []
     return [located("/".join(PLACE), [], None, 0, "not up to date with solutions/; run `python3 -m ffnlib build`")]
@@ -49,12 +49,12 @@ def dumps(collected):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def collect(folder):
-    """Return {"claims": rows, "lessons": rows, "terms": rows} of the solved lessons in `folder`."""
-    notebooks = {file.stem: read(file) for file in sorted(folder.glob("[0-9][0-9]_*.ipynb"))}
+def collect(root):
+    """Return {"claims": rows, "lessons": rows, "terms": rows} of the solved lessons."""
+    notebooks = {file.stem: read(file) for file in lesson_files(root)}
     terms = [row for name, notebook in notebooks.items() for row in terms_of(name, notebook)]
     return {
-        "claims": list(filter(None, (decided(claim, folder, notebooks) for claim in claims.load()))),
+        "claims": list(filter(None, (decided(claim, notebooks) for claim in claims.load()))),
         "lessons": [lesson_row(name, notebook, terms) for name, notebook in notebooks.items()],
         "terms": terms,
     }
@@ -63,16 +63,11 @@ def collect(folder):
 # ---------------------------------------------------------------- claims
 
 
-def decided(claim, folder, notebooks):
+def decided(claim, notebooks):
     """Return a claim with its deciding cell and what that cell said, or None until a cell has decided it."""
-    place = claims.decided_by(claim, folder)
-    if place is None:
-        return None
-    cell = next(cell for cell in notebooks[claim.lesson]["cells"] if cell["id"] == place[1])
-    measured = sentence(cell, claim.verdict)
-    if measured is None:
-        return None
-    return {**vars(claim), "cell": place[1], "measured": measured}
+    cell = claims.decided_by(claim, notebooks)
+    measured = sentence(cell, claim.verdict) if cell else None
+    return None if measured is None else {**vars(claim), "cell": cell["id"], "measured": measured}
 
 
 def sentence(cell, verdict):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ffnlib.authoring import collected, outputs
-from ffnlib.authoring.notebook import NotebookError, canonical, read, write
+from ffnlib.authoring.notebook import NotebookError, canonical, lesson_files, read, write
 
 SECONDS_A_CELL = 120
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -16,9 +16,9 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 def execute_lessons(root, names):
     """Run the named lessons (all when none is named) and store their outputs; return the Problems that forbid it.
 
-    Raises: NotebookError for a name that is no lesson.
+    Raises: NotebookError for a name that is no lesson, and when there is none.
     """
-    files = {file.stem: file for file in sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))}
+    files = {file.stem: file for file in lesson_files(root)}
     unknown = [name for name in names if name not in files]
     if unknown:
         raise NotebookError(f"{unknown[0]!r} is no lesson of solutions/; the lessons are {', '.join(files)}")

@@ -1,9 +1,11 @@
 """Every rule of a lesson's source, applied at once: an author sees all problems of a notebook in one run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ffnlib.authoring import cell_rules, code_rules
 from ffnlib.authoring.notebook import exercise_of, role
+from ffnlib.examination.exercise import Exercise
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A solved notebook, its file name, and the ids of the exercises and claims it may speak of."""
+    """A solved notebook, its file name, and the exercises, by their ids, and claims it may speak of."""
 
     notebook: dict
     file: str
-    exercises: tuple[str, ...]
+    exercises: Mapping[str, Exercise]
     claims: frozenset[str]
 
     @property
@@ -47,8 +49,8 @@ class Lesson:
 
 
 def lint(notebook, file, exercises, claims):
-    """Return every Problem of a solved notebook; `exercises` and `claims` are the ids it may use."""
-    lesson = Lesson(notebook, str(file), tuple(exercises), frozenset(claims))
+    """Return every Problem of a solved notebook; `exercises` is {id: Exercise}, `claims` the ids it may use."""
+    lesson = Lesson(notebook, str(file), exercises, frozenset(claims))
     return [
         located(lesson.file, lesson.cells, cell, line, message)
         for rule in (*cell_rules.RULES, *code_rules.RULES)

@@ -6,7 +6,7 @@ notebook can change the verdict on it. `python3 -m ffnlib grade` judges in anoth
 
 from pathlib import Path
 
-from ffnlib.authoring.notebook import canonical, read, write
+from ffnlib.authoring.notebook import canonical, lesson_files, read, write
 
 CONFIGURATION = '''"""Settings for nbgrader: https://nbgrader.readthedocs.io"""
 
@@ -22,9 +22,7 @@ def write_course(root: Path, out: Path) -> list[str]:
 
     Raises: ValueError when `out` holds a course already, or there are no lessons.
     """
-    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
-    if not files:
-        raise ValueError(f"{root / 'solutions'}: no lessons are here")
+    files = lesson_files(root)
     if (out / "gradebook.db").exists():
         raise ValueError(f"{out} holds a course with grades; name an empty folder")
     for file in files:

@@ -13,6 +13,7 @@ from ffnlib.authoring.notebook import canonical, dumps, new_cell, read, role
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = Path("ffnlib/examination/lessons/__init__.py")
+EXERCISE_MODULE = "ffnlib.examination.exercise"
 LINE = 120
 
 DATA = '''# ---------------------------------------------------------------- {id}
@@ -33,9 +34,17 @@ def {id}_probes(rng):
     probes={id}_probes,
     oracle={id},
     returns=Array(),
-    misconceptions=(),
-    hints=("", "", ""),
-    why="",
+    misconceptions=(
+        Misconception("first {to_be_written}", lambda x: x, "{to_be_written}", "{to_be_written}"),
+        Misconception("second {to_be_written}", lambda x: x, "{to_be_written}", "{to_be_written}"),
+        Misconception("third {to_be_written}", lambda x: x, "{to_be_written}", "{to_be_written}"),
+    ),
+    hints=(
+        "Where to look {to_be_written}.",
+        "Which operation {to_be_written}.",
+        "return ___ {to_be_written}",
+    ),
+    why="{to_be_written}",
 )
 
 '''
@@ -161,11 +170,24 @@ def extended(source, node, element):
 def with_data(module, name, file):
     """Return the lesson's module with the exercise's data above its table of exercises."""
     constant = name.upper()
+    module = with_imports(module)
     module = extended(module, assigned(module, "EXERCISES"), constant)
     above = assigned(module, "EXERCISES").lineno - 1
     lines = module.splitlines(keepends=True)
     block = DATA.format(id=name, constant=constant, file=file, to_be_written=TO_BE_WRITTEN)
     return "".join([*lines[:above], "\n" if lines[above - 2 : above] != ["\n", "\n"] else "", block, *lines[above:]])
+
+
+def with_imports(module):
+    """Return the lesson's module with what the frame needs imported from `exercise`, in the order ruff asks for."""
+    node = next(each for each in ast.parse(module).body if getattr(each, "module", None) == EXERCISE_MODULE)
+    names = {ast.unparse(each) for each in node.names} | {"Array", "Exercise", "Misconception", "call"}
+    names = sorted(names, key=lambda name: (name[0].islower(), name))
+    text = f"from {EXERCISE_MODULE} import {', '.join(names)}"
+    if len(text) > LINE:
+        text = "\n".join([f"from {EXERCISE_MODULE} import (", *(f"    {name}," for name in names), ")"])
+    lines = module.split("\n")
+    return "\n".join([*lines[: node.lineno - 1], text, *lines[node.end_lineno :]])
 
 
 def with_cells(notebook, name):

@@ -15,6 +15,17 @@ class NotebookError(ValueError):
     """A file that is not a notebook of this course; the text says what it is instead."""
 
 
+def lesson_files(root):
+    """Return the solved lessons of a checkout in order.
+
+    Raises: NotebookError when there is none.
+    """
+    files = sorted((root / "solutions").glob("[0-9][0-9]_*.ipynb"))
+    if not files:
+        raise NotebookError(f"{root / 'solutions'}: no lesson NN_name.ipynb is here; take a checkout that holds them")
+    return files
+
+
 def read(path):
     """Return the notebook in `path` as a dictionary whose sources and texts are single strings."""
     path = Path(path)

@@ -2,9 +2,10 @@
 
 import base64
 import re
+import textwrap
 
 from ffnlib.authoring.lint import located
-from ffnlib.authoring.notebook import NOT_COMPARED_COMMENTS, dumps, role
+from ffnlib.authoring.notebook import NOT_COMPARED_COMMENTS, dumps, exercise_of, role
 
 PICTURE_BYTES = 40_000
 NOTEBOOK_BYTES = 600_000
@@ -87,8 +88,10 @@ def cell_problems(cell):
             yield 0, f"a picture of {size:,} bytes, more than {PICTURE_BYTES:,}; draw less or save fewer dots an inch"
     if role(cell) == "widget" and not pictures:
         yield 0, "the widget stored no picture; give it a static twin, which paper and GitHub show instead"
-    if role(cell) == "check" and "passed" not in words:
-        yield 0, "the solved answer does not pass its check; mend the answer or the exercise"
+    verdict = textwrap.indent("\n".join(_plain(cell)).strip(), "    ")
+    if role(cell) == "check" and f"    {exercise_of(cell)} - passed" not in verdict.split("\n"):
+        says = f" The check says:\n{verdict}" if verdict else ""
+        yield 0, f"the solved answer does not pass its check; mend the answer or the exercise.{says}"
     if pictures and len(re.findall(r"[^\W\d_]{2,}", words)) < WORDS_BESIDE_A_PICTURE:
         yield 0, "a picture without words; print one sentence with a number computed from what is plotted"
 
@@ -99,6 +102,12 @@ def _pictures(cell):
         data = output.get("data", {})
         yield from [data["image/png"]] if "image/png" in data else []
         yield from DATA_URI.findall(data.get("text/html", ""))
+
+
+def _plain(cell):
+    """Yield the outputs of a cell as text."""
+    for output in cell["outputs"]:
+        yield output.get("text", "") or output.get("data", {}).get("text/plain", "")
 
 
 def _words(cell):

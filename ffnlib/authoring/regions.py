@@ -43,12 +43,6 @@ def regions(source):
     return found
 
 
-def bodies(source):
-    """Return the text inside every region, dedented."""
-    lines = source.split("\n")
-    return [textwrap.dedent("\n".join(lines[first + 1 : last])) for first, last in regions(source)]
-
-
 def without_solutions(source, name=None):
     """Return the learner's version of a cell that binds `name`; a prediction binds any names.
 

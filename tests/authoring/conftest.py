@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from ffnlib.authoring.notebook import new_cell, new_notebook, write
+from ffnlib.examination.exercise import Exercise
 
 ANSWER = '''def double(x):
     """Return twice x."""
@@ -18,14 +19,14 @@ SETUP = """factor = 2
 
 
 def check(name, answer):
-    print(name, "passed")
+    print(name, "- passed")
 
 
 def hint(name):
     print("think of", name)
 
 
-reveal = hint"""
+reveal = predict = decide = hint"""
 
 
 def exercise_cells(name, answer):
@@ -52,7 +53,14 @@ TINY = new_notebook(
         new_cell("markdown", "law", "Twice is plus itself. What would change our mind: 2 + 2 = 5.", role="law"),
     ],
 )
-POINTS = {"01_tiny": {"double": 1, "half": 1}}
+
+
+def exercise(name, oracle, wanted="function"):
+    """Return as much of an exercise as a lesson's rules look at."""
+    return Exercise(name, None, oracle, None, (), ("", "", ""), "", wanted=wanted)
+
+
+EXERCISES = {"01_tiny": {"double": exercise("double", lambda x: 2 * x), "half": exercise("half", lambda: 0.5, "value")}}
 
 
 class Lesson:
@@ -61,7 +69,7 @@ class Lesson:
     def __init__(self, root):
         self.root = root
         self.notebook = copy.deepcopy(TINY)
-        self.points = copy.deepcopy(POINTS)
+        self.exercises = copy.deepcopy(EXERCISES)
         self.file = root / "solutions" / "01_tiny.ipynb"
         self.built = root / "notebooks" / "01_tiny.ipynb"
 

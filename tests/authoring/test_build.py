@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,7 @@ def options(*words):
 
 
 def built(lesson):
-    assert build.build(lesson.save().root, lesson.points) == []
+    assert build.build(lesson.save().root, lesson.exercises) == []
     return {cell["id"]: cell for cell in read(lesson.built)["cells"]}
 
 
@@ -64,7 +65,8 @@ def test_the_meaning_of_every_kept_cell_survives(lesson):
 
 
 def test_answer_and_check_cells_carry_nbgraders_metadata_in_both_notebooks(lesson):
-    lesson.points["01_tiny"]["double"] = 2.5
+    double = lesson.exercises["01_tiny"]["double"]
+    lesson.exercises["01_tiny"]["double"] = replace(double, points=2.5)
     learner = built(lesson)
     for cells in (learner, {cell["id"]: cell for cell in read(lesson.file)["cells"]}):
         answer, check = (cells[f"double-{kind}"]["metadata"]["nbgrader"] for kind in ("answer", "check"))
@@ -79,7 +81,7 @@ def test_answer_and_check_cells_carry_nbgraders_metadata_in_both_notebooks(lesso
 def test_building_twice_changes_no_byte(lesson):
     built(lesson)
     first = lesson.file.read_bytes(), lesson.built.read_bytes()
-    build.build(lesson.root, lesson.points)
+    build.build(lesson.root, lesson.exercises)
     assert (lesson.file.read_bytes(), lesson.built.read_bytes()) == first
 
 
@@ -133,7 +135,7 @@ def test_the_check_names_the_file_and_the_first_cell_that_differs(lesson):
 
 
 def built_again(lesson):
-    _, solved = build.load(lesson.root, lesson.points)
+    _, solved = build.load(lesson.root, lesson.exercises)
     return build.learner_notebook(solved[lesson.file])
 
 
@@ -157,8 +159,8 @@ def test_a_notebook_without_a_source_is_reported_and_then_removed(lesson):
     built(lesson)
     stray = lesson.root / "notebooks" / "09_gone.ipynb"
     write(stray, lesson.notebook)
-    assert "notebooks/09_gone.ipynb" in [problem.file for problem in build.check(lesson.root, lesson.points)]
-    build.build(lesson.root, lesson.points)
+    assert "notebooks/09_gone.ipynb" in [problem.file for problem in build.check(lesson.root, lesson.exercises)]
+    build.build(lesson.root, lesson.exercises)
     assert not stray.exists()
 
 
@@ -168,7 +170,7 @@ def test_lessons_link_to_their_neighbours(lesson):
         new_cell("markdown", "law", "Half is less. What would change our mind: a half of 0.", role="law"),
     ]
     write(lesson.root / "solutions" / "02_half.ipynb", new_notebook("02_half", cells))
-    lesson.points["02_half"] = {}
+    lesson.exercises["02_half"] = {}
     assert built(lesson)["links"]["source"] == "[Next: What is half?](02_half.ipynb)"
     second = read(lesson.root / "notebooks" / "02_half.ipynb")["cells"][-1]
     assert second["source"] == "[Previous: What is twice a number?](01_tiny.ipynb)"
@@ -181,7 +183,7 @@ def test_a_word_is_defined_once_in_the_course(lesson):
         new_cell("markdown", "law", "Half is less. What would change our mind: a half of 0.", role="law"),
     ]
     write(lesson.root / "solutions" / "02_half.ipynb", new_notebook("02_half", again))
-    [problem] = build.build(lesson.save().root, lesson.points | {"02_half": {}})
+    [problem] = build.build(lesson.save().root, lesson.exercises | {"02_half": {}})
     assert "02_half.ipynb, cell 2 (factor-again): 'Factor' is already defined (01_tiny, factor)" in str(problem)
 
 
@@ -197,7 +199,7 @@ def test_predictions_become_ellipses_and_are_no_points(lesson):
 def test_nothing_is_written_while_a_rule_is_broken(lesson, capsys):
     lesson.cell("table")["source"] = "double = 3"
     before = lesson.save().file.read_bytes()
-    assert build.main(options(), lesson.root, lesson.points) == 1
+    assert build.main(options(), lesson.root, lesson.exercises) == 1
     assert lesson.file.read_bytes() == before and not lesson.built.exists()
     assert "solutions/01_tiny.ipynb, cell 15 (table), line 1: double is the answer" in capsys.readouterr().err
 
@@ -218,4 +220,4 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path, text):
 
 def test_an_empty_folder_is_told_from_an_empty_course(tmp_path, capsys):
     assert build.main(options(), tmp_path, {}) == 1
-    assert "no lesson NN_name.ipynb here" in capsys.readouterr().err
+    assert "no lesson NN_name.ipynb is here" in capsys.readouterr().err

@@ -27,21 +27,21 @@ def folder_with(root, *cells):
 def test_a_deciding_cell_gives_its_sentence_without_the_prediction(tmp_path):
     cell = new_cell("code", "decided", 'decide("S3-04", True, "")', role="demo", claim=["S3-04"])
     root = folder_with(tmp_path, cell | {"outputs": SAID})
-    [claim] = collected.collect(root / "solutions")["claims"]
+    [claim] = collected.collect(root)["claims"]
     assert (claim["id"], claim["cell"], claim["measured"]) == ("S3-04", "decided", "It is 4.")
 
 
 def test_a_cell_that_says_another_verdict_decides_nothing(tmp_path):
     cell = new_cell("code", "decided", "decide()", role="demo", claim=["S3-05"])  # FALSE in the table
     root = folder_with(tmp_path, cell | {"outputs": SAID})
-    assert collected.collect(root / "solutions")["claims"] == []
+    assert collected.collect(root)["claims"] == []
 
 
 def test_question_law_doubt_and_words(tmp_path):
     words = new_cell("markdown", "words", "## Head\n\nA **unit** is $\\mathrm{a}$.", role="text", term=["unit"])
-    [lesson] = collected.collect(folder_with(tmp_path, words) / "solutions")["lessons"]
+    [lesson] = collected.collect(folder_with(tmp_path, words))["lessons"]
     assert lesson["question"] == "what?" and lesson["law"] == "The law is x_ff." and lesson["doubt"] == "a doubt."
-    [term] = collected.collect(tmp_path / "solutions")["terms"]
+    [term] = collected.collect(tmp_path)["terms"]
     assert term == {"term": "unit", "meaning": "A **unit** is a.", "lesson": "01_formula", "cell": "words"}
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ffnlib.authoring import front_ends
-from ffnlib.authoring.build import lesson_files
-from ffnlib.authoring.notebook import read, role
+from ffnlib.authoring.notebook import lesson_files, read, role
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = "01_formula"

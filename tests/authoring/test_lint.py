@@ -1,5 +1,7 @@
 """Every rule refuses what it is there for, at the right cell and line, and says what to do."""
 
+from dataclasses import replace
+
 import pytest
 
 from ffnlib.authoring.cell_rules import RULES as CELL_RULES
@@ -7,11 +9,11 @@ from ffnlib.authoring.code_rules import RULES as CODE_RULES
 from ffnlib.authoring.lint import lint
 from ffnlib.authoring.notebook import new_cell
 
-from .conftest import ANSWER, VALUE_ANSWER
+from .conftest import ANSWER, SETUP, VALUE_ANSWER, exercise
 
 
 def problems(lesson):
-    return lint(lesson.notebook, "solutions/01_tiny.ipynb", lesson.points["01_tiny"], ["S0-01"])
+    return lint(lesson.notebook, "solutions/01_tiny.ipynb", lesson.exercises["01_tiny"], ["S0-01"])
 
 
 def only(lesson):
@@ -73,8 +75,8 @@ def test_every_way_to_bind_an_answers_name_elsewhere_is_refused(lesson, source, 
         "def f(half):\n    half = 3\n    return half",
         "f = lambda half: half",
         "class C:\n    half = 3",
-        "c.half = 3",
-        "d['half'] = 3",
+        "factor.half = 3",
+        "factor['half'] = 3",
         "print(half)",
     ],
 )
@@ -296,3 +298,61 @@ def test_a_cell_that_decides_a_claim_says_so(lesson, call):
 
 def test_every_rule_says_what_it_is_for():
     assert all(rule.__doc__ for rule in CELL_RULES + CODE_RULES)
+
+
+@pytest.mark.parametrize(
+    ("source", "takes"),
+    [
+        (ANSWER.replace("(x)", "(number)"), "number"),
+        (ANSWER.replace("(x)", "(x, y)"), "x, y"),
+        (ANSWER.replace("(x)", "(*x)"), "*x"),
+        (ANSWER.replace("(x)", "()").replace("* x", "* 3"), ""),
+    ],
+)
+def test_an_answer_takes_what_its_check_calls_it_with(lesson, source, takes):
+    lesson.cell("double-answer")["source"] = source.replace("factor * x", "factor")
+    problem = only(lesson)
+    assert (problem.cell, problem.line) == ("double-answer", 1)
+    assert f"the definition takes ({takes}) and is called as double(x)" in problem.message
+
+
+def test_a_class_takes_what_its_check_builds_it_with(lesson):
+    module = (
+        "class Double:\n    def __init__(self, {}):\n        ### BEGIN SOLUTION\n        pass\n        ### END SOLUTION"
+    )
+    built = exercise("double", lambda width, weights: 0, "class")
+    lesson.exercises["01_tiny"]["double"] = replace(built, called_as="Double(width)")
+    lesson.cell("double-check")["source"] = 'check("double", Double)'
+    lesson.cell("double-answer")["source"] = module.format("width, *, bias=True")
+    assert problems(lesson) == []
+    lesson.cell("double-answer")["source"] = module.format("height")
+    assert only(lesson).line == 2
+    assert "takes (height) and is called as Double(width)" in only(lesson).message
+
+
+@pytest.mark.parametrize(
+    ("cell", "source", "line", "message"),
+    [
+        ("double-answer", ANSWER.replace("factor", "fcator"), 4, "fcator is bound by no cell above"),
+        ("table", "print(1)\nprint(np.ones(3), np.zeros(3))", 2, "np is bound by no cell above"),
+        ("setup", SETUP + "\n\nprint(half)", 14, "half is bound by no cell above"),
+        ("table", "print(secret)", 1, "secret is bound only by lines that a learner does not get"),
+        ("double-answer", ANSWER + "\n\n\nprint(later)", 8, "later is bound by no cell above"),
+    ],
+)
+def test_a_name_is_bound_before_it_is_used(lesson, cell, source, line, message):
+    lesson.cell(cell)["source"] = source
+    lesson.notebook["cells"].insert(-1, new_cell("code", "after", "later = 3", role="setup"))
+    problem = only(lesson)
+    assert (problem.cell, problem.line) == (cell, line) and message in problem.message
+
+
+def test_what_a_region_binds_beside_its_answer_is_not_there_for_a_learner(lesson):
+    lesson.cell("half-answer")["source"] = VALUE_ANSWER.replace("half =", "quarter = 0.25\nhalf =")
+    lesson.cell("table")["source"] = "print(half, quarter)"
+    assert "quarter is bound only by lines that a learner does not get" in only(lesson).message
+
+
+def test_the_kernels_own_names_need_no_binding(lesson):
+    lesson.cell("table")["source"] = "display(half)\nprint(__name__)"
+    assert problems(lesson) == []

@@ -2,14 +2,20 @@
 
 import argparse
 import ast
+import re
 import runpy
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from ffnlib.authoring import build, new_exercise
 from ffnlib.authoring.lint import lint
 from ffnlib.authoring.notebook import read, write
+
+from .conftest import EXERCISES, exercise
+from .test_build import options
 
 LESSONS = new_exercise.CATALOGUE.parent
 
@@ -53,9 +59,35 @@ def test_the_exercise_is_in_the_catalogue_the_module_the_notebook_and_the_tests(
 def test_the_lint_finds_only_what_is_still_to_be_written(course):
     make(course, "triple", "--lesson", "01")
     notebook = read(course / "solutions" / "01_formula.ipynb")
-    found = lint(notebook, "solutions/01_formula.ipynb", ["double", "half", "triple"], ["S0-01"])
+    exercises = EXERCISES["01_tiny"] | {"triple": exercise("triple", lambda x: 3 * x)}
+    found = lint(notebook, "solutions/01_formula.ipynb", exercises, ["S0-01"])
     assert {problem.cell for problem in found} == {"triple-statement"}
     assert all("(to be written)" in problem.message for problem in found)
+
+
+def test_build_refuses_what_is_still_to_be_written_in_the_examination(course, capsys):
+    make(course, "triple", "--lesson", "01")
+    exercises = {"01_formula": EXERCISES["01_tiny"] | {"triple": exercise("triple", lambda x: 3 * x)}}
+    for words in ([], ["--check"]):
+        assert build.main(options(*words), course, exercises) == 1
+        told = capsys.readouterr().err
+        lines = re.findall(r"lessons/lesson01\.py, line \d+: still says '\(to be written\)'; write it", told)
+        assert len(lines) == 8, told  # the docstring, three misconceptions, three hints, why
+    data = course / LESSONS / "lesson01.py"
+    data.write_text(data.read_text().replace("(to be written)", "written"))
+    build.main(options(), course, exercises)
+    assert "lesson01.py" not in capsys.readouterr().err
+
+
+def test_every_lesson_takes_the_frame_and_imports_what_it_needs(course):
+    catalogue = ast.literal_eval(new_exercise.assigned((course / new_exercise.CATALOGUE).read_text(), "CATALOGUE"))
+    for lesson in catalogue:
+        data = course / LESSONS / f"lesson{lesson[:2]}.py"
+        data.write_text(new_exercise.with_data(data.read_text("utf-8"), "triple", data.name), "utf-8")
+    ours = ["--isolated", "--config", 'lint.isort.known-first-party=["ffnlib"]', "--line-length", "120"]
+    ruff = [sys.executable, "-m", "ruff", "check", *ours, "--select", "F,I", "."]
+    run = subprocess.run(ruff, cwd=course, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
 
 
 def test_the_new_test_fails_until_it_is_written(course):

@@ -5,7 +5,7 @@ import html
 
 import pytest
 
-from ffnlib.authoring.notebook import new_cell, role
+from ffnlib.authoring.notebook import exercise_of, new_cell, role
 from ffnlib.authoring.outputs import NOTEBOOK_BYTES, PICTURE_BYTES, long_texts, problems
 
 DOT = base64.b64encode(b"picture").decode()
@@ -25,7 +25,7 @@ def display(**data):
 def solved(lesson):
     """The made-up lesson as if it had been run."""
     for number, cell in enumerate((cell for cell in lesson.notebook["cells"] if cell["cell_type"] == "code"), 1):
-        words = "passed\n" if role(cell) == "check" else "1 2\n"
+        words = f"{exercise_of(cell)} - passed\n" if role(cell) == "check" else "1 2\n"
         cell |= {"execution_count": number, "outputs": [] if role(cell) == "answer" else [stream(words)]}
     return lesson
 
@@ -108,9 +108,16 @@ def test_a_lesson_with_almost_nothing_to_compare_is_refused(solved):
     assert "nbval compares 2 cells; store the outputs of 3 or more" in found(solved)[0]
 
 
-def test_the_solved_answers_pass_their_checks(solved):
-    solved.cell("half-check")["outputs"] = [stream("half - not yet")]
-    assert "does not pass its check" in found(solved)[0]
+def test_the_solved_answers_pass_their_checks_and_what_a_check_says_is_shown(solved):
+    verdict = "half - not yet\n  because   1 is passed on as it is"
+    solved.cell("half-check")["outputs"] = [display(plain=verdict, html="<p>half</p>")]
+    [problem] = found(solved)
+    assert problem.startswith(
+        "solutions/01_tiny.ipynb, cell 11 (half-check): the solved answer does not pass its check"
+    )
+    assert problem.endswith("The check says:\n    half - not yet\n      because   1 is passed on as it is")
+    solved.cell("half-check")["outputs"] = []
+    assert found(solved)[0].endswith("mend the answer or the exercise.")
 
 
 @pytest.mark.parametrize(

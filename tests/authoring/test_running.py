@@ -18,7 +18,7 @@ def printed(file, name):
 
 
 def run(lesson, *words):
-    return build.main(options(*words), lesson.root, lesson.points)
+    return build.main(options(*words), lesson.root, lesson.exercises)
 
 
 def nbval(root, *folders):

@@ -6,6 +6,7 @@ import pytest
 from ffnlib import layer
 from ffnlib.activations import gelu, slope
 from ffnlib.authoring import build, claims
+from ffnlib.authoring.notebook import lesson_files
 from ffnlib.course import load
 from ffnlib.review.questions import FINAL, PROGRAMS, SENTENCES, quiz, shown_order
 
@@ -55,7 +56,7 @@ def test_a_question_is_asked_once_all_its_claims_are_decided():
 
 
 def test_all_questions_are_asked_when_all_lessons_are_written():
-    if len(build.lesson_files(build.ROOT)) == 15:
+    if len(lesson_files(build.ROOT)) == 15:
         known = {claim.id for claim in load().claims}
         assert [question.id for question in QUESTIONS.values() if not set(question.claims) <= known] == []
 
