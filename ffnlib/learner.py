@@ -26,6 +26,7 @@ from ffnlib.examination.evidence import gather
 from ffnlib.examination.judge import judge
 from ffnlib.examination.probing import draw
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
+from ffnlib.scrolling import framed
 
 VERDICTS = ("TRUE", "FALSE", "DEPENDS")
 _MISSING = object()
@@ -168,7 +169,7 @@ class Card:
         )
         return (
             '<div class="ffn-card" style="background:#FFFFFF;color:#1B1B1B;border:1px solid #D0D0D0;'
-            'padding:0.6em 0.9em;font-family:sans-serif;line-height:1.45;max-width:52em">'
+            'padding:0.6em 0.9em;font-family:sans-serif;line-height:1.45;max-width:52em;overflow-wrap:anywhere">'
             f"<strong>{escape(self.title)}</strong>{body}{code}</div>"
         )
 
@@ -315,9 +316,8 @@ class Progress:
         heads = ("lesson", "its question", "minutes", "exercises")
         head = "".join(f'<th scope="col" style="{ON_WHITE}">{text}</th>' for text in heads)
         rows = "".join(self._row(name, states) for name, states in self.lessons)
-        return (
-            f'<table style="{ON_WHITE}"><thead><tr style="{ON_WHITE}">{head}</tr></thead><tbody>{rows}</tbody></table>'
-        )
+        heading = f'<thead><tr style="{ON_WHITE}">{head}</tr></thead>'
+        return framed(f'<table style="{ON_WHITE}">{heading}<tbody>{rows}</tbody></table>', "the map of the course")
 
 
 def progress() -> Progress:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ffnlib.figures.palette import PALETTE, WHITE, style
+from ffnlib.scrolling import framed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,7 @@ def card(body: str, words: str) -> str:
     """The opaque white card: something to see, and beneath it the sentence that says it."""
     return (
         f'<figure class="ffn-card" style="background: {WHITE}; color: {PALETTE["ink"]}; max-width: {CARD_WIDTH}px; '
-        'margin: 4px 0px; padding: 8px 12px; border-radius: 4px;">'
+        'margin: 4px 0px; padding: 8px 12px; border-radius: 4px; overflow-wrap: anywhere;">'
         f"{body}"
         f'<figcaption class="ffn-words" style="color: {PALETTE["ink"]}; font-size: 14px; line-height: 1.5;">'
         f"In words: {escape(words)}</figcaption></figure>"
@@ -158,11 +159,12 @@ class Table(_Shown):
         lines = "".join(
             f'<tr style="{_ON_WHITE}">{"".join(_cell("td", entry) for entry in row)}</tr>' for row in self.rows
         )
-        return (
-            f'<p style="{_ON_WHITE} margin: 0px 0px 4px 0px;"><strong>{escape(self.title)}</strong></p>'
+        table = (
             f'<table style="{_ON_WHITE} border-collapse: collapse; margin: 0px 0px 8px 0px;">'
             f'<thead><tr style="{_ON_WHITE}">{heading}</tr></thead><tbody>{lines}</tbody></table>'
         )
+        title = f'<p style="{_ON_WHITE} margin: 0px 0px 4px 0px;"><strong>{escape(self.title)}</strong></p>'
+        return title + framed(table, self.title)
 
 
 _ON_WHITE = f"background: {WHITE}; color: {PALETTE['ink']};"

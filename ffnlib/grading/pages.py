@@ -10,18 +10,19 @@ from collections import Counter, defaultdict
 from html import escape
 
 from ffnlib.examination.verdict import NOT_YET
+from ffnlib.scrolling import framed
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1B1B1B; background: #FFFFFF; max-width: 60rem;
-       margin: 2rem auto; padding: 0 1rem; }
+       margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.7rem; border-bottom: 1px solid #C8C8C8; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; min-width: 10rem; }
+td.number { min-width: 0; text-align: right; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: bold; padding: 0.5rem 0; }
-td, p, li { overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 0.8rem; margin: 0.3rem 0 1.2rem; }
-dd { margin: 0; overflow-wrap: anywhere; }
+dd { margin: 0; }
 dt { color: #5A5A5A; }
 """
 WORDS = {
@@ -107,7 +108,7 @@ def table(caption: str, header: tuple[str, ...], lines: list[str]) -> str:
     """Return a table from finished rows."""
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in header)
     head = f"<caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead>"
-    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
+    return framed(f"<table>{head}<tbody>{''.join(lines)}</tbody></table>", caption)
 
 
 def lesson_part(lesson: str, rows: list[dict]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ffnlib.scrolling import framed
+
 GROUPS = ("embeddings", "attention", "FFN", "norms", "other")
 ON_WHITE = "background:#FFFFFF;color:#1B1B1B;padding:2px 10px;"  # a dark theme colours rows, not tables
 
@@ -147,4 +149,5 @@ def as_html(title: str, heads: Sequence[str], rows: Sequence[tuple]) -> str:
         )
         body += f'<tr><th scope="row" style="{ON_WHITE}{line}text-align:left">{escape(name)}</th>{cells}</tr>'
     caption = f'<caption style="{ON_WHITE}text-align:left;font-weight:bold">{escape(title)}</caption>'
-    return f'<table style="{ON_WHITE}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table style="{ON_WHITE}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return framed(table, title)

@@ -9,6 +9,7 @@ from html import escape
 from ffnlib import learner
 from ffnlib.course import Course, Decided, Term, load
 from ffnlib.figures import PALETTE, WHITE
+from ffnlib.scrolling import framed
 
 ON_WHITE = f"background: {WHITE}; color: {PALETTE['ink']};"
 LINK = f"color: {PALETTE['key']};"  # a dark theme's own is too light for a white card
@@ -36,7 +37,8 @@ class Page:
         """The page on its opaque card; its keys are its own, not JupyterLab's."""
         return (
             f'<div class="ffn-card ffn-{self.kind}" data-lm-suppress-shortcuts="true" style="{ON_WHITE} '
-            'max-width: 60em; padding: 8px 12px; border-radius: 4px; font-family: sans-serif; line-height: 1.45;">\n'
+            'max-width: 60em; padding: 8px 12px; border-radius: 4px; font-family: sans-serif; line-height: 1.45; '
+            'overflow-wrap: anywhere;">\n'
             f"{self.body}\n"
             f'<p style="{ON_WHITE} margin: 8px 0px 0px 0px;">In words: {escape(self.words)}</p>\n'
             f"{self.script}</div>"
@@ -126,12 +128,13 @@ def _claims_of(lesson, course: Course, predicted: dict[str, str]) -> str:
     head = "".join(f'<th scope="col" style="{CELL}">{name}</th>' for name in columns)
     rows = "\n".join(_claim_row(claim, predicted.get(claim.id, "")) for claim in claims)
     table = (
-        f'<p style="{ON_WHITE}">{link(lesson.name, "Open the lesson")}</p>'
         f'<table style="{ON_WHITE} border-collapse: collapse;"><thead><tr style="{ON_WHITE}">{head}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody></table>"
     )
     number = f"{len(claims)} claim{'s' if len(claims) > 1 else ''}"
-    return opened(f"<strong>{lesson.number} {escape(lesson.title)}</strong>: {number}", table)
+    place = f'<p style="{ON_WHITE}">{link(lesson.name, "Open the lesson")}</p>'
+    shown = place + framed(table, f"claims of lesson {lesson.number}")
+    return opened(f"<strong>{lesson.number} {escape(lesson.title)}</strong>: {number}", shown)
 
 
 def _claim_row(claim: Decided, expected: str) -> str:
