@@ -50,16 +50,16 @@ class Verdict:
     def _repr_html_(self) -> str:
         colour = COLOURS[self.status]
         rows = "".join(
-            f'<div style="display:flex;gap:0.8em;margin-top:0.25em">'
+            f'<div style="display:flex;flex-wrap:wrap;column-gap:0.8em;margin-top:0.25em">'
             f'<span style="flex:0 0 5.2em;color:#5F5F5F">{escape(label)}</span>'
-            f'<span style="flex:1;min-width:0;overflow-wrap:anywhere">{escape(text)}</span></div>'
+            f'<span style="flex:1 1 14em;min-width:0">{escape(text)}</span></div>'
             for label, text in self.lines
         )
         return (
             f'<div class="ffn-verdict" data-status="{self.status}" data-exercise="{escape(self.exercise)}" '
             'role="status" style="background:#FFFFFF;color:#1B1B1B;border:1px solid #D0D0D0;'
             f"border-left:5px solid {colour};"
-            f'padding:0.6em 0.9em;font-family:sans-serif;line-height:1.45;max-width:52em">'
-            f'<div><code style="background:none;color:#1B1B1B">{escape(self.exercise)}</code> '
+            f'padding:0.6em 0.9em;font-family:sans-serif;line-height:1.45;max-width:52em;overflow-wrap:anywhere">'
+            f'<div><code style="background:none;color:#1B1B1B;padding:0">{escape(self.exercise)}</code> '
             f'<strong style="color:{colour}">{HEADLINES[self.status]}</strong></div>{rows}</div>'
         )
