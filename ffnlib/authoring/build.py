@@ -44,7 +44,7 @@ def main(args, root=ROOT, exercises=None):
         if getattr(args, "execute", None) is not None:
             from ffnlib.authoring.execute import execute_lessons
 
-            problems = execute_lessons(root, args.execute)
+            problems = load(root, exercises)[0] or execute_lessons(root, args.execute)
         problems = problems or (check(root, exercises) if args.check else build(root, exercises))
         if not problems and not args.check:
             problems = show_what_was_collected(root, exercises)

@@ -94,7 +94,9 @@ def main(args, root=ROOT):
     for file, text in files.items():
         file.write_bytes(text.encode("utf-8"))
         print(f"wrote {args.id} into {file.relative_to(root).as_posix()}")
-    print("Now run `python3 -m ffnlib test tests/lessons` and `python3 -m ffnlib build`: they say what is missing.")
+    print("Write what is marked (to be written). What is missing, and what is wrong with it, these two say:")
+    print(f"    python3 -m ffnlib test tests/lessons/test_exercises.py -k {args.id}")
+    print("    python3 -m ffnlib build")
     return 0
 
 

@@ -78,6 +78,14 @@ def test_a_failure_is_reported_even_in_a_cell_that_is_not_compared(lesson, capsy
     assert "cell 15 (table): the cell ends in ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_a_lesson_that_breaks_a_rule_is_not_run(lesson, capsys, monkeypatch):
+    monkeypatch.setattr(execute, "execute_lessons", lambda *_: pytest.fail("it ran"))
+    lesson.cell("table")["source"] = "print(nowhere)"
+    lesson.save()
+    assert run(lesson, "--execute") == 1
+    assert "nowhere is bound by no cell above" in capsys.readouterr().err
+
+
 def test_a_lesson_that_is_not_there_is_named(lesson, capsys):
     lesson.save()
     assert run(lesson, "--execute", "07_gone") == 1
