@@ -37,7 +37,7 @@ class Page:
         """The page on its opaque card; its keys are its own, not JupyterLab's."""
         return (
             f'<div class="ffn-card ffn-{self.kind}" data-lm-suppress-shortcuts="true" style="{ON_WHITE} '
-            'max-width: 60em; padding: 8px 12px; border-radius: 4px; font-family: sans-serif; line-height: 1.45; '
+            "max-width: 60em; padding: 8px 12px; border-radius: 4px; font-family: sans-serif; line-height: 1.45; "
             'overflow-wrap: anywhere;">\n'
             f"{self.body}\n"
             f'<p style="{ON_WHITE} margin: 8px 0px 0px 0px;">In words: {escape(self.words)}</p>\n'
