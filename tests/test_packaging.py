@@ -3,6 +3,7 @@
 import ast
 import fnmatch
 import importlib
+import importlib.util
 import json
 import re
 import subprocess
@@ -210,13 +211,20 @@ def test_the_map_says_which_lessons_exist_and_what_they_ask(name):
     assert f"**The question:** {question}\n" in header
 
 
-def test_every_path_and_command_that_the_documents_name_is_there():
-    for document in ("README.md", "CONTRIBUTING.md"):
-        text = (ROOT / document).read_text("utf-8")
-        for link in re.findall(r"\]\((?!http)(.+?)\)", text):
-            assert (ROOT / link).exists(), f"{document} links {link}"
-        for command in re.findall(r"python3? -m ffnlib ([a-z-]+)", text):
-            assert command in command_line.WORK, f"{document} names the command {command}"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "guides").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.name)
+def test_every_path_command_and_module_that_a_document_names_is_there(document):
+    text = document.read_text("utf-8")
+    for link in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (document.parent / link).exists(), f"it links {link}"
+    for path in re.findall(r"`((?:ffnlib|tests|benchmarks|guides|solutions|notebooks)/[\w./-]+)`", text):
+        assert "NN" in path or (ROOT / path).exists(), f"it names {path}"
+    for command in re.findall(r"python3? -m ffnlib ([a-z-]+)", text):
+        assert command in command_line.WORK, f"it names the command {command}"
+    for module in re.findall(r"python3? -m (ffnlib\.[\w.]+\w)", text):
+        assert importlib.util.find_spec(module), f"it names the module {module}"
 
 
 # ---- CI ----------------------------------------------------------------------------------------
