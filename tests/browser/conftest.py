@@ -1,5 +1,6 @@
 """One JupyterLab server, one Chromium, and a page object for each notebook that a test opens."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -175,9 +176,9 @@ def pictures(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def open_lesson(browser, axe, server, pictures):
-    """A function that copies a notebook to the server and opens it; what went wrong unseen fails at the end."""
+@contextlib.contextmanager
+def opening_lessons(browser, axe, server, pictures):
+    """Give a function that copies a notebook to the server and opens it; what went wrong unseen fails at the end."""
     opened = []
 
     def open_notebook(source, name=None, front_end="lab"):
@@ -190,3 +191,17 @@ def open_lesson(browser, axe, server, pictures):
     for lesson in opened:
         lesson.close()
     assert {lesson.name: lesson.complaints for lesson in opened if lesson.complaints} == {}
+
+
+@pytest.fixture(scope="module")
+def open_lesson(browser, axe, server, pictures):
+    """Open lessons that the tests of one file share."""
+    with opening_lessons(browser, axe, server, pictures) as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_lesson_alone(browser, axe, server, pictures):
+    """Open a lesson for one test: an open page costs work even when nobody looks at it."""
+    with opening_lessons(browser, axe, server, pictures) as opened:
+        yield opened

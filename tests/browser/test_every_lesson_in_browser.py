@@ -62,8 +62,8 @@ def in_every_lesson(function):
 
 
 @in_every_lesson
-def test_a_learner_goes_through_the_lesson(open_lesson, file, front_end):
-    page = open_lesson(file, f"{front_end}_{file.name}", front_end)
+def test_a_learner_goes_through_the_lesson(open_lesson_alone, file, front_end):
+    page = open_lesson_alone(file, f"{front_end}_{file.name}", front_end)
     page.run_all()
     assert page.errors() == []
     assert page.pictures_without_words() == []
