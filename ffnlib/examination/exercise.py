@@ -163,3 +163,11 @@ class Exercise:
     def call_text(self) -> str:
         """Return how an answer is called, for messages: `relu(x)`."""
         return self.called_as or f"{self.id}({', '.join(self.parameters())})"
+
+    def answer_name(self) -> str:
+        """Return the name an answer has in a notebook: the exercise's id, or the class it asks for."""
+        return self.call_text().split("(")[0].strip()
+
+    def check_text(self) -> str:
+        """Return the line that checks an answer in a notebook, for messages: `check('relu', relu)`."""
+        return f"check({self.id!r}, {self.answer_name()})"

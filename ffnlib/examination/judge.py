@@ -87,10 +87,9 @@ def _not_asked(exercise: Exercise, evidence: Evidence) -> Verdict | None:
         return _untouched(exercise)
     if evidence.problem:
         got = answer_words(answer)
-        class_name = exercise.call_text().split("(")[0]
         steps = {
-            "function": f"pass the function itself, without calling it: check({exercise.id!r}, {exercise.id})",
-            "class": f"pass the class itself, not an object made from it: check({exercise.id!r}, {class_name})",
+            "function": f"pass the function itself, without calling it: {exercise.check_text()}",
+            "class": f"pass the class itself, not an object made from it: {exercise.check_text()}",
         }
         because = f"a {exercise.wanted} is asked for, and this is not one"
         return _not_yet(
@@ -103,7 +102,7 @@ def _not_asked(exercise: Exercise, evidence: Evidence) -> Verdict | None:
 
 
 def _untouched(exercise: Exercise) -> Verdict:
-    text = f"write your answer in the cell above, then run this check again; hint({exercise.id!r}) helps"
+    text = f"write your answer in its cell, run that, and {exercise.check_text()} again; hint({exercise.id!r}) helps"
     return Verdict(exercise.id, UNTOUCHED, None, (("next", text),))
 
 
@@ -115,14 +114,15 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     wrong = [trial for trial in trials if trial.difference]
     complaint = next((t.reading.complaint for t in trials if t.reading and t.reading.complaint), None)
     changed = [trial for trial in trials if trial.observation.changed]
-    notes = _notes(trials)
     if not wrong and not complaint and not changed and not evidence.library:
-        return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *notes))
+        return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *_notes(trials, trials)))
     if not wrong:
-        return _right_numbers(exercise, evidence, complaint, changed, trials, notes)
-    named, more = _cause(exercise, evidence, trials, complaint)
-    notes = (*notes, *(("note", text) for text in more))
-    shown = _telling(wrong, changed if named and named[0] == explain.MODIFIES_INPUT else [])
+        return _right_numbers(exercise, evidence, complaint, changed, trials)
+    shown = _telling(wrong, [])
+    named, more = _cause(exercise, evidence, trials, [shown, *(t for t in wrong if t is not shown)], complaint)
+    if named:
+        shown = _telling(wrong, changed if named[0] == explain.MODIFIES_INPUT else _with_complaint(trials, named[0]))
+    notes = (*_notes([shown], trials), *(("note", text) for text in more))
     if named is None:
         return _not_yet(
             exercise, None, (*_called_and_got(exercise, shown), *explain.what_is_known(exercise, trials, shown), *notes)
@@ -135,9 +135,11 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
 
 
-def _cause(exercise: Exercise, evidence: Evidence, trials: list[Trial], complaint: Complaint | None):
-    """Return the first explanation that fits, cheapest first, and what is worth a note beside it."""
-    wrong = [trial for trial in trials if trial.difference]
+def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial], complaint: Complaint | None):
+    """Return the first explanation that fits, cheapest first, and what is worth a note beside it.
+
+    Shapes and values in it are those of the first wrong call, which is the one that is shown.
+    """
     answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
     named = (
         explain.right_in_a_wrong_form(exercise, trials, complaint)
@@ -173,9 +175,13 @@ def _cause(exercise: Exercise, evidence: Evidence, trials: list[Trial], complain
     return named, [f"besides, {complaint.because}"] if named is None and complaint else []
 
 
-def _telling(wrong: list[Trial], changed: list[Trial]) -> Trial:
+def _with_complaint(trials: list[Trial], name: str) -> list[Trial]:
+    return [t for t in trials if t.reading and t.reading.complaint and t.reading.complaint.name == name]
+
+
+def _telling(wrong: list[Trial], caused: list[Trial]) -> Trial:
     """Return the call to show: one that is about the cause, with the fewest numbers, so that it can be done by hand."""
-    about = [trial for trial in wrong if any(trial is other for other in changed)] or changed or wrong
+    about = [trial for trial in wrong if any(trial is other for other in caused)] or caused or wrong
     kind = about[0].difference.kind if about[0].difference else ""
     alike = [trial for trial in about if trial.difference and trial.difference.kind == kind and numbers_in(trial.args)]
     return min(alike, key=lambda trial: numbers_in(trial.args)) if alike else about[0]
@@ -186,26 +192,27 @@ def _passed_lines(exercise: Exercise, trials: list[Trial]):
     return (("called", f"{exercise.call_text()}{times}"),)
 
 
-def _notes(trials: list[Trial]):
-    """Return the friendly notes, each once: forms that were read on purpose, and warnings on the way."""
-    notes = [note for trial in trials if trial.reading for note in trial.reading.notes]
+def _notes(shown: list[Trial], trials: list[Trial]):
+    """Return the friendly notes, each once: forms of the calls shown that were read on purpose, and all warnings."""
+    notes = [note for trial in shown if trial.reading for note in trial.reading.notes]
     notes += [f"on the way: {text}" for trial in trials for text in trial.observation.warned]
     return tuple(("note", note) for note in list(dict.fromkeys(notes))[:3])
 
 
-def _right_numbers(exercise, evidence, complaint, changed, trials, notes) -> Verdict:
+def _right_numbers(exercise, evidence, complaint, changed, trials) -> Verdict:
     """Return the verdict when every number is right and something else is not."""
     if evidence.library:
         because = f"the answer calls {exercise.library}, which is the function asked for"
         step = "write it yourself from smaller operations"
-        return _not_yet(exercise, "library call", (("because", because), ("next", step), *notes))
+        return _not_yet(exercise, "library call", (("because", because), ("next", step), *_notes(trials, trials)))
     if complaint:
         shown = next(t for t in trials if t.reading and t.reading.complaint)
         name, because, step = complaint.name, complaint.because, complaint.next
     else:
         shown = changed[0]
         name, because, step = explain.changed_input(exercise, changed)
-    lines = (("called", call_words(exercise, shown.args)), ("because", because), ("next", step), *notes)
+    lines = (("called", call_words(exercise, shown.args)), ("because", because), ("next", step))
+    lines += _notes([shown], trials)
     return _not_yet(exercise, name, lines)
 
 

@@ -39,7 +39,14 @@ AXES_TAKEN_APART = (
     "a shape is taken apart into a fixed number of names, and this call has another number of axes",
     "x.shape[-1] is the last axis whatever comes before it; ... stands for all the others",
 )
+OUT_OF_MEMORY = (
+    "more memory than there is",
+    "the memory ran out: an array or a list is made that is far larger than the result",
+    "write the shape of every intermediate result beside its line; does a loop end, does a list stop growing?",
+)
 KNOWN = (
+    ("MemoryError", "", OUT_OF_MEMORY),
+    ("RuntimeError", "can't allocate memory", OUT_OF_MEMORY),
     ("ValueError", "truth value of an", ARRAY_IN_IF),
     ("RuntimeError", "Boolean value of Tensor", ARRAY_IN_IF),
     ("TypeError", "converted to a scalar index", SECOND_IS_AXIS),

@@ -146,3 +146,35 @@ def test_an_array_for_a_number_is_told_with_the_shape_of_the_call_that_is_shown(
     message = verdict_on(lambda x: np.mean(x, axis=-1), two_sizes).message
     assert "shape (3,)" in message
     assert "shape (5,)" not in message
+
+
+TWO_SIZES = made_up(
+    oracle=lambda x: np.tanh(x),
+    probes=lambda rng: (call(rng.normal(size=(5, 8))), call(rng.normal(size=(3, 4)))),
+    misconceptions=(),
+)
+
+
+@pytest.mark.parametrize("answer", [lambda x: np.tanh(x).ravel(), lambda x: [np.tanh(x)]])
+def test_right_numbers_in_another_shape_are_told_of_the_call_that_is_shown(answer):
+    verdict = verdict_on(answer, TWO_SIZES)
+    told = dict(verdict.lines)
+    assert verdict.misconception == "another shape"
+    assert "(3, 4)" in told["called"] and "(3, 4)" in told["got"] and "(3, 4)" in told["because"]
+    assert "(5, 8)" not in verdict.message
+
+
+def test_no_note_speaks_of_another_call_than_the_one_that_is_shown():
+    counting = made_up(
+        oracle=lambda x: int(np.sum(x == 0)),
+        returns=Count(),
+        probes=lambda rng: (call(np.array([0.0, 3, 5])), call(np.array([0.0, 0]))),
+        misconceptions=(),
+    )
+    message = verdict_on(lambda x: np.flatnonzero(x == 0), counting).message
+    assert "shape (2,)" in message and "shape (1,)" not in message
+
+
+def test_running_out_of_memory_is_named():
+    verdict = verdict_on(lambda x: np.zeros((2**30, 2**29)), TWO_SIZES)
+    assert verdict.misconception == "more memory than there is"
