@@ -108,7 +108,7 @@ def collect_student(folder: Path, student: str) -> Iterator[Handed]:
         elif path.name != TIMESTAMP:
             others.append(clean(path.name))
     if not found:
-        problem = f"no notebook was handed in, only {', '.join(others[:5])}" if others else "nothing was handed in"
+        problem = only_others(others) if others else "nothing was handed in"
         yield Handed(student, clean(folder.name), None, 0.0, problem)
 
 
@@ -209,7 +209,7 @@ def clean(name: str) -> str:
 
 
 def unpack(archive: Path, file: str, student: str, loose: bool = False) -> Iterator[Handed]:
-    """Yield the notebooks in an archive, read in memory and never written to disk.
+    """Yield the notebooks in an archive, read in memory and never written to disk, and one row for who has none.
 
     `loose` says that it lies among others, so that the one folder in it may be called the same as theirs.
     """
@@ -224,22 +224,47 @@ def unpack(archive: Path, file: str, student: str, loose: bool = False) -> Itera
             if problem:
                 yield Handed(owner, file, None, modified(archive), problem)
                 return
-            chosen = [member for member in members if not member.is_dir() and wanted(member)]
+            made = sorted((each for each in members if made_by_somebody(each)), key=lambda each: each.filename)
+            chosen = [member for member in made if is_notebook(PurePosixPath(member.filename).name)]
             around = around_all([PurePosixPath(member.filename) for member in chosen]) if chosen else ""
             if around == "learner" and loose and not MOODLE.match(PurePosixPath(chosen[0].filename).parts[0]):
                 student = student or owner
-            for member in sorted(chosen, key=lambda member: member.filename):
-                yield read_member(opened, member, file, student, around == "class")
-            if not chosen:
+            found = set()
+            for member in chosen:
+                handed = read_member(opened, member, file, student, around == "class")
+                found.add(handed.student)
+                yield handed
+            without = {} if student else without_notebook(made, file, around == "class", found)
+            for one, names in without.items():
+                problem = only_others([PurePosixPath(name).name for name in names])
+                yield Handed(one, f"{file}/{names[0]}", None, 0.0, problem)
+            if not chosen and not without:
                 yield Handed(owner, file, None, modified(archive), "no notebook is in this archive")
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError) as error:
         yield Handed(owner, file, None, modified(archive), f"it is not an archive that can be opened ({error})")
 
 
-def wanted(member: zipfile.ZipInfo) -> bool:
-    """Return whether a member is a notebook that somebody made."""
-    parts = PurePosixPath(member.filename).parts
-    return is_notebook(parts[-1]) and not any(is_ignored(part) for part in parts)
+def made_by_somebody(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member is a file, and not an operating system's own."""
+    return not member.is_dir() and not any(is_ignored(part) for part in PurePosixPath(member.filename).parts)
+
+
+def without_notebook(members: list[zipfile.ZipInfo], file: str, wrapped: bool, students: set[str]):
+    """Return {student: names} of the files that a platform put down to students who are not among these."""
+    found: dict[str, list[str]] = {}
+    for member in members:
+        path = path_within(member, wrapped)
+        if MOODLE.match(path.parts[0]) or CANVAS.match(path.name):
+            student = student_of_member(path, file)
+            if student not in students:
+                found.setdefault(student, []).append(clean(member.filename))
+    return found
+
+
+def only_others(names: list[str]) -> str:
+    """Return what is wrong when other files than notebooks are all that there is."""
+    archive = "; unpack the archive around it, and archives in it are read" if any(map(is_archive, names)) else ""
+    return f"no notebook was handed in, only {', '.join(names[:5])}{archive}"
 
 
 def archive_problem(members: list[zipfile.ZipInfo]) -> str:
@@ -260,10 +285,8 @@ def archive_problem(members: list[zipfile.ZipInfo]) -> str:
 
 
 def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, student: str, wrapped: bool) -> Handed:
-    """Return one notebook of an archive; the announced size is not believed. A folder around a class is passed over."""
-    path = PurePosixPath(member.filename)
-    if wrapped:
-        path = PurePosixPath(*path.parts[1:])
+    """Return one notebook of an archive; the announced size is not believed."""
+    path = path_within(member, wrapped)
     name = clean(f"{file}/{member.filename}")
     if not student:
         student = student_of_member(path, file)
@@ -278,6 +301,12 @@ def read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, file: str, stu
     if len(data) > LARGEST_FILE:
         return Handed(student, name, None, time, too_large(len(data)))
     return Handed(student, name, data, time, notes=late_note(path.name))
+
+
+def path_within(member: zipfile.ZipInfo, wrapped: bool) -> PurePosixPath:
+    """Return where a member lies in its archive, without the folder around a whole class."""
+    path = PurePosixPath(member.filename)
+    return PurePosixPath(*path.parts[1:]) if wrapped and len(path.parts) > 1 else path
 
 
 def member_time(member: zipfile.ZipInfo) -> float:

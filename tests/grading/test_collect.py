@@ -79,6 +79,27 @@ def test_canvas_archive_with_a_late_one(hand_in):
     assert found == {"exampleann_1": ("Canvas marks it as late",), "b_3": ()}
 
 
+@pytest.mark.parametrize(("around", "notebooks"), [("", 0), ("", 2), ("Homework 1/", 2)])
+def test_a_student_of_an_archive_without_a_notebook_has_a_row(around, notebooks, hand_in):
+    made = {f"{around}{name}_1_assignsubmission_file/01_formula.ipynb": RIGHT for name in ("Ann", "Bo")[:notebooks]}
+    made[f"{around}Ann_1_assignsubmission_file/notes.txt"] = b"beside a notebook"
+    made[f"{around}Cho_1_assignsubmission_onlinetext/onlinetext.html"] = b"<p>sorry</p>"
+    made[f"{around}Dee_1_assignsubmission_file/all.zip"] = b"PK"
+    made[f"{around}__MACOSX/Eve_1_assignsubmission_file/x"] = b""
+    found = dict(students(hand_in("class.zip", archive(made)) / "class.zip"))
+    assert found["Cho_1"] == "no notebook was handed in, only onlinetext.html"
+    assert found["Dee_1"].startswith("no notebook was handed in, only all.zip; unpack")
+    assert set(found) == {"Ann_1", "Cho_1", "Dee_1", *(["Bo_1"] if notebooks else [])}
+
+
+def test_a_student_of_a_canvas_archive_without_a_notebook_has_a_row(hand_in):
+    members = {"annlee_7_8_01_formula.ipynb": RIGHT, "bocole_9_10_notes.txt": b"hello", "read me.txt": b""}
+    assert students(hand_in("submissions.zip", archive(members))) == {
+        ("annlee_7", ""),
+        ("bocole_9", "no notebook was handed in, only bocole_9_10_notes.txt"),
+    }
+
+
 def test_an_archive_of_one_student(hand_in):
     hand_in("ann.zip", archive({"01_formula.ipynb": RIGHT}))
     folder = hand_in("ben/all.zip", archive({"x/01_formula.ipynb": RIGHT}))
