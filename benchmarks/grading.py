@@ -27,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ffnlib.examination import lessons  # noqa: E402
-from ffnlib.grading.session import answer_name  # noqa: E402
 
 TARGETS = {30: 30, 300: 50}
 SCRATCH = "print(np.arange(6).reshape(2, 3) @ np.ones((3, 2)))"
@@ -38,7 +37,7 @@ def written(exercise, number):
     if number % 10 == 9:
         return None
     body = textwrap.dedent(inspect.getsource(exercise.oracle))
-    body = body.replace(f"def {exercise.oracle.__name__}(", f"def {answer_name(exercise)}(", 1)
+    body = body.replace(f"def {exercise.oracle.__name__}(", f"def {exercise.answer_name()}(", 1)
     if number % 10 in (3, 6):
         first, _, last = body.rstrip().rpartition("return ")
         return f"{first}return 2 * ({last})" if not first.rstrip().endswith("(") and "\n" not in last else body

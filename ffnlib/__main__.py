@@ -50,18 +50,36 @@ def make_parser(asked):
     command("doctor", "Say what works on this machine.")
 
     check = command("check", "Print the verdict on every exercise of one notebook.")
-    check.add_argument("notebook", metavar="NOTEBOOK")
+    check.add_argument("notebook", metavar="NOTEBOOK", help="an .ipynb file of the course")
 
     grade = command("grade", "Grade a folder (or archive) of submitted notebooks.")
-    grade.add_argument("submissions", metavar="SUBMISSIONS")
+    grade.add_argument(
+        "submissions", metavar="SUBMISSIONS", help="folder of notebooks, or the zip file of Moodle or Canvas as it is"
+    )
     grade.add_argument("--out", metavar="OUT", required=True, help="folder for the report, the grades and the feedback")
-    grade.add_argument("--lesson", metavar="NN_NAME", help="grade this lesson only, such as 01_formula")
+    grade.add_argument("--lesson", metavar="NN_NAME", help="grade this lesson only, such as 01_formula (default: all)")
     grade.add_argument("--jobs", metavar="N", type=int, help="submissions graded at once (default: one a core)")
-    grade.add_argument("--timeout", metavar="S", type=float, default=30.0, help="seconds a submission (default: 30)")
-    grade.add_argument("--memory", metavar="MB", type=int, help="memory a submission may take")
-    grade.add_argument("--resume", action="store_true", help="go on with an interrupted run in OUT")
-    grade.add_argument("--dask", metavar="ADDRESS", help="spread the work over a Dask cluster")
-    grade.add_argument("--trusted", action="store_true", help="run without a sandbox where none can be had")
+    grade.add_argument(
+        "--timeout", metavar="S", type=float, default=30.0, help="seconds that a submission may take (default: 30)"
+    )
+    grade.add_argument(
+        "--memory",
+        metavar="MB",
+        type=int,
+        default=1024,
+        help="megabytes that a submission may take on top of the libraries (default: 1024)",
+    )
+    grade.add_argument(
+        "--resume", action="store_true", help="go on with an interrupted run in OUT (default: begin anew)"
+    )
+    grade.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="spread the work over this Dask cluster, as tcp://host:8786 (default: none)",
+    )
+    grade.add_argument(
+        "--trusted", action="store_true", help="run without a sandbox where none can be had (default: refuse)"
+    )
 
     command("build", "Make notebooks/ from solutions/.")
     command("new-exercise", "Start a new exercise.")
@@ -113,6 +131,9 @@ def main(argv=None):
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         return carry_out(argv)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nstopped\n")
+        return 130
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("ffnlib"):
             raise

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 import traceback
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from ffnlib.examination import lessons
-from ffnlib.grading import pool, report
-from ffnlib.grading.collect import Handed, collect
+from ffnlib.grading import pages, pool, report
+from ffnlib.grading.collect import Handed, collect, is_same_place
 from ffnlib.grading.examiner import Settings
-from ffnlib.grading.interview import grade_batch, workshop_of
+from ffnlib.grading.interview import NEEDS_HUMAN, OTHER_LESSON, grade_batch, row_without_verdicts, workshop_of
 from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
 from ffnlib.grading.submission import Submission, read_submission
 from ffnlib.grading.worker import sandbox
-from ffnlib.grading.workshop import CAN_FORK, CannotWork
+from ffnlib.grading.workshop import CAN_FORK, CannotWork, Workshop
 
-GRADED, SOME_NEED_A_HUMAN, FAILED = 0, 2, 3
-MEMORY = 1024  # megabytes a submission may take on top of the libraries
+GRADED, SOME_NEED_A_HUMAN, FAILED, INTERRUPTED = 0, 2, 3, 130
+MOST_NAMED = 5  # submissions that need a human, on the terminal
+GO_ON = "the same command with --resume goes on from there"
 
 
 def grade(args) -> int:
-    """Carry out `ffnlib grade`; return 0 when all is graded, 2 when some need a human, 3 when the tool failed."""
+    """Carry out `ffnlib grade`.
+
+    Return 0 when all is graded, 2 when some need a human, 3 when the tool failed, 130 when it was interrupted.
+    """
     try:
         rows = grade_folder(
             Path(args.submissions),
@@ -32,7 +36,7 @@ def grade(args) -> int:
             lesson=args.lesson,
             jobs=args.jobs,
             timeout=args.timeout,
-            memory=args.memory or MEMORY,
+            memory=args.memory,
             resume=args.resume,
             trusted=args.trusted,
             dask=args.dask,
@@ -41,13 +45,13 @@ def grade(args) -> int:
         print(f"grading failed: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        print("\nstopped; what is done is kept, and --resume goes on from there", file=sys.stderr)
-        return FAILED
+        print(f"\nstopped; what is done is kept: {GO_ON}", file=sys.stderr)
+        return INTERRUPTED
     except Exception:
         traceback.print_exc()  # our mistake: the place is worth more than a sentence
-        print("grading failed; what is done is kept, and --resume goes on from there", file=sys.stderr)
+        print(f"grading failed; what is done is kept: {GO_ON}", file=sys.stderr)
         return FAILED
-    return SOME_NEED_A_HUMAN if any(row["status"] != "graded" for row in rows) else GRADED
+    return SOME_NEED_A_HUMAN if any(row["status"] == NEEDS_HUMAN for row in rows) else GRADED
 
 
 def grade_folder(
@@ -56,8 +60,8 @@ def grade_folder(
     *,
     lesson: str | None = None,
     jobs: int | None = None,
-    timeout: float = 30.0,
-    memory: int = MEMORY,
+    timeout: float = Settings.timeout,
+    memory: int = Settings.memory,
     resume: bool = False,
     trusted: bool = False,
     dask: str | None = None,
@@ -70,14 +74,16 @@ def grade_folder(
 
     **Raises** CannotWork, OtherRun, ValueError for options that cannot be, OSError for folders that cannot be read
     """
-    refuse_bad_options(submissions, lesson, timeout, memory, jobs)
+    refuse_bad_options(submissions, out, lesson, timeout, memory, jobs)
+    handed_in = newest_of_each([read_submission(handed) for handed in collect(submissions, out)])
+    if not handed_in:
+        raise ValueError(f"SUBMISSIONS={str(submissions)!r}: nothing is in it; is it the right folder?")
     settings = Settings(0, float(timeout), int(memory), trusted, can_fork=can_fork)
-    try:
-        layers = layers_here(settings)
+    with workshop_of(settings) as workshop:
+        layers = layers_here(workshop, trusted)
         journal = Journal(out / NAME, limits_of(settings, lesson), resume)
-        settings = dataclasses.replace(settings, seed=journal.seed)
-        found = newest_of_each([read_submission(handed) for handed in collect(submissions, out)])
-        found = [each for each in found if lesson is None or each.lesson in (lesson, None)]
+        settings = replace(settings, seed=journal.seed)
+        found = [each for each in handed_in if lesson is None or each.lesson in (lesson, None)]
         todo = [each for each in found if journal.row(each) is None]
         lanes = max(1, min(jobs or pool.cores(), len(todo)))
         progress = Progress(len(found), len(found) - len(todo))
@@ -85,18 +91,21 @@ def grade_folder(
             for submission, row in pool.grade_all(todo, settings, chosen, lanes, batch):
                 journal.add(submission, row)
                 progress.show()
-    finally:
-        workshop_of(settings).close()
-    rows = [journal.row(each) for each in found]
-    report.write_everything(out, rows, {each.file: each.time for each in found}, ", ".join(layers))
+    rows = [journal.row(each) for each in found] + rows_of_other_lessons(handed_in, lesson)
+    times = {each.file: each.time for each in handed_in}
+    report.write_everything(out, rows, times, ", ".join(layers), lesson)
     progress.finish(rows, out)
     return rows
 
 
-def refuse_bad_options(submissions: Path, lesson, timeout: float, memory: int, jobs) -> None:
+def refuse_bad_options(submissions: Path, out: Path, lesson, timeout: float, memory: int, jobs) -> None:
     """Raise ValueError for an option that cannot be meant."""
     if not submissions.exists():
         raise ValueError(f"SUBMISSIONS={str(submissions)!r}: there is no such folder or archive")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {str(out)!r}: this is a file, and a folder is asked for")
+    if out.exists() and is_same_place(out, submissions):
+        raise ValueError(f"--out {str(out)!r}: the report cannot go among the submissions; name another folder")
     if lesson is not None and lesson not in lessons.CATALOGUE:
         raise ValueError(f"--lesson {lesson!r}: there is no such lesson; known are {', '.join(lessons.CATALOGUE)}")
     if not 1 <= timeout <= 86_400:
@@ -107,19 +116,19 @@ def refuse_bad_options(submissions: Path, lesson, timeout: float, memory: int, j
         raise ValueError(f"--jobs {jobs!r}: at least one is asked for")
 
 
-def layers_here(settings: Settings) -> tuple[str, ...]:
+def layers_here(workshop: Workshop, trusted: bool) -> tuple[str, ...]:
     """Return the layers that hold around a worker on this machine.
 
     **Raises** CannotWork when there are too few and the submissions are not said to be trusted
     """
-    worker = workshop_of(settings).worker()
+    worker = workshop.worker()
     try:
         layers = tuple(worker.line.get(time.monotonic() + 60)[1])
     except Exception as error:
         raise CannotWork(f"a worker could not be started ({type(error).__name__} {error})") from None
     finally:
         worker.end()
-    if not sandbox.is_confined(layers) and not settings.trusted:
+    if not sandbox.is_confined(layers) and not trusted:
         raise CannotWork(
             "this system offers neither Landlock nor seccomp, so a submission could read your files and use your "
             "network; grade in a virtual machine or container, or say --trusted when you trust every submission"
@@ -141,8 +150,25 @@ def newest_of_each(submissions: list[Submission]) -> list[Submission]:
             for each in group
             if each is not newest
         ]
-        kept.append(dataclasses.replace(newest, notes=(*newest.notes, *others)))
+        kept.append(replace(newest, notes=(*newest.notes, *others)))
     return kept
+
+
+def rows_of_other_lessons(submissions: list[Submission], lesson: str | None) -> list[dict]:
+    """Return a row for every notebook of another lesson than the one that is graded.
+
+    A student who handed in nothing else may have taken the wrong file: a human has to look at it.
+    """
+    if lesson is None:
+        return []
+    complete = {each.student for each in submissions if each.lesson == lesson}
+    rows = []
+    for each in submissions:
+        if each.lesson not in (lesson, None):
+            note = f"it is the lesson {each.lesson}, and only {lesson} is graded"
+            row = row_without_verdicts(replace(each, lesson=None), (*each.notes, note))
+            rows.append(row | ({"status": OTHER_LESSON} if each.student in complete else {}))
+    return rows
 
 
 @contextmanager
@@ -185,11 +211,12 @@ class Progress:
         """Say what came out and where it lies."""
         if self.terminal and self.total:
             print(file=self.stream)
-        human = [row for row in rows if row["status"] != "graded"]
-        print(
-            f"{len(rows)} submissions: {len(rows) - len(human)} graded, {len(human)} for a human to look at",
-            file=self.stream,
-        )
+        print(pages.totals(rows), file=self.stream)
+        human = [row for row in rows if row["status"] == NEEDS_HUMAN]
+        for row in human[:MOST_NAMED]:
+            print(f"  {row['file']}: {row['notes'][-1] if row['notes'] else ''}", file=self.stream)
+        if len(human) > MOST_NAMED:
+            print(f"  and {len(human) - MOST_NAMED} more, named in class.html", file=self.stream)
         print(f"report: {out / 'class.html'}, grades: {out / 'grades.csv'}", file=self.stream)
 
 
@@ -206,12 +233,11 @@ def check_notebook(args) -> int:
         return FAILED
     settings = Settings(0, trusted=True, graded=False)
     try:
-        (row,) = grade_batch([read_submission(Handed("you", path.name, data, 0.0))], settings)
+        with workshop_of(settings):
+            (row,) = grade_batch([read_submission(Handed("you", path.name, data, 0.0))], settings)
     except CannotWork as error:
         print(f"checking failed: {error}", file=sys.stderr)
         return FAILED
-    finally:
-        workshop_of(settings).close()
     for result in row["exercises"]:
         print(f"{result['id']} - {result['status'].replace('-', ' ')}")
         for line in result["message"].splitlines():
@@ -219,6 +245,7 @@ def check_notebook(args) -> int:
             print(f"  {label:<10}{text}")
     for note in row["notes"]:
         print(f"note: {note}")
+    points = sum(result["points"] for result in row["exercises"])
     if row["exercises"]:
-        print(f"{row['lesson']}: {row['score']:g} of {row['max_score']:g} points")
-    return GRADED if row["exercises"] and row["score"] == row["max_score"] else SOME_NEED_A_HUMAN
+        print(f"{row['lesson']}: {points:g} of {row['max_score']:g} points")
+    return GRADED if row["exercises"] and points == row["max_score"] else SOME_NEED_A_HUMAN

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from ffnlib.examination import evidence as gathering
-from ffnlib.examination.evidence import Evidence
+from ffnlib.examination.evidence import Evidence, Raised
 from ffnlib.examination.exercise import Exercise
 from ffnlib.examination.judge import judge
 from ffnlib.examination.probing import draw, separating
@@ -66,9 +66,9 @@ class Examiner:
         try:
             verdict = judge(exercise, self.probes(exercise), without_giants(evidence))
         except Exception as error:
-            text = f"this is our mistake, the work is safe ({type(error).__name__}); a human has to look at it"
+            text = f"this is our mistake, the work is safe ({type(error).__name__}); whoever grades will look at it"
             return Verdict(exercise.id, BROKEN, None, (("because", text),))
-        return without_inputs(verdict) if self.settings.graded else verdict
+        return without_inputs(verdict, exercise) if self.settings.graded else verdict
 
 
 def without_giants(evidence: Evidence) -> Evidence:
@@ -93,18 +93,30 @@ def size_of(seen) -> int:
     return 1 if seen.kind != "dict" else sum(1 + size_of(item) for _, item in seen.value)
 
 
-def without_inputs(verdict: Verdict) -> Verdict:
-    """Return a verdict for feedback: no input, no expected value, and no warning, whose text an answer chooses."""
-    lines = verdict.without_values().lines
-    return replace(verdict, lines=tuple(line for line in lines if not line[1].startswith("on the way:")))
+def without_inputs(verdict: Verdict, exercise: Exercise) -> Verdict:
+    """Return a verdict for feedback: no input, no expected value, and no warning, whose text an answer chooses.
+
+    Where an example is left out, a last line says how the learner sees one.
+    """
+    lines = tuple(line for line in verdict.without_values().lines if not line[1].startswith("on the way:"))
+    if verdict.status == NOT_YET and any(label in verdict.private for label, _ in verdict.lines):
+        lines += (("more", f"{exercise.check_text()} in your notebook shows a call with its numbers"),)
+    return replace(verdict, lines=lines)
 
 
-def with_failure(verdict: Verdict, evidence: Evidence) -> Verdict:
+def with_failure(verdict: Verdict, evidence: Evidence, places: dict[int, str], memory: int) -> Verdict:
     """Add to a verdict where an answer raised: the type and the line, never the text, which may hold inputs."""
     raised = next((seen.raised for seen in evidence.observations if seen.raised is not None), None)
     if verdict.status != NOT_YET or raised is None:
         return verdict
-    name = raised.types[0] if re.fullmatch(r"[A-Z][A-Za-z]{2,40}", raised.types[0]) else "an exception"
+    name = next((name for name in raised.types if re.fullmatch(r"[A-Z][A-Za-z]{2,40}", name)), "an exception")
     place = re.fullmatch(r"<cell (\d{1,5})>", raised.source)
-    where = f" in cell {place[1]}, line {raised.line}" if place else ""
-    return Verdict(verdict.exercise, NOT_YET, verdict.misconception, (("raised", name + where), *verdict.lines), ())
+    where = f" in line {raised.line} of {places[int(place[1])]}" if place and int(place[1]) in places else ""
+    words = f"{name}{where}{memory_words(raised, memory)}"
+    return Verdict(verdict.exercise, NOT_YET, verdict.misconception, (("raised", words), *verdict.lines), ())
+
+
+def memory_words(raised: Raised, memory: int) -> str:
+    """Return what is to be added about the memory limit to an error that comes from it, "" for other errors."""
+    limited = "MemoryError" in raised.types or "can't allocate memory" in raised.text
+    return f": the memory limit of {memory} MB was reached" if limited else ""

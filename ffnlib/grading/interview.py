@@ -13,18 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ffnlib.examination import lessons
-from ffnlib.examination.evidence import Evidence
+from ffnlib.examination.evidence import Evidence, Raised
 from ffnlib.examination.exercise import Exercise
-from ffnlib.examination.verdict import BROKEN, PASSED, UNTOUCHED, Verdict
-from ffnlib.grading.examiner import Examiner, Settings, with_failure
+from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
+from ffnlib.grading.examiner import Examiner, Settings, memory_words, with_failure
 from ffnlib.grading.line import Ended, Malformed, TooLate
-from ffnlib.grading.session import Part, Session, Stopped, answer_name, ask, end_in_words, libraries_for, open_session
-from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, released
+from ffnlib.grading.session import Part, Session, Stopped, ask, end_in_words, libraries_for, open_session
+from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, places, released
 from ffnlib.grading.worker.sandbox import is_confined
 from ffnlib.grading.workshop import CannotWork, Missing, Workshop
 
 STOPPED = "stopped"
-GRADED, NEEDS_HUMAN = "graded", "needs-human"
+GRADED, NEEDS_HUMAN, OTHER_LESSON = "graded", "needs-human", "other-lesson"  # the last: one that is not asked for
+DOES_NOT_RUN = "its cell does not run"
+MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MOST_REPLAYS = 3  # without a cell that hangs or dies
 
 
@@ -48,7 +50,7 @@ def parts_of(submission: Submission, exercises: tuple[Exercise, ...]) -> list[Pa
 
 def holds_code(cell: Cell, exercises: tuple[Exercise, ...]) -> bool:
     """Return whether a cell that is no code cell defines an answer: its type was changed by a slip of the hand."""
-    names = "|".join(re.escape(answer_name(exercise)) for exercise in exercises)
+    names = "|".join(re.escape(exercise.answer_name()) for exercise in exercises)
     return bool(re.match(rf"(?:[^\n`]*\n)*?(?:def|class)[ \t]+(?:{names})\b", cell.source[:2000]))
 
 
@@ -64,7 +66,7 @@ class Interview:
     examiner: Examiner
     workshop: Workshop
     notes: list[str] = field(default_factory=list)
-    skipped: set[int] = field(default_factory=set)
+    skipped: dict[int, str] = field(default_factory=dict)  # {cell: why it is left out}
     everything: bool = False  # all cells are run, not only those that are needed
     last: int = 0  # the last cell to run, 0 for all
     session: Session | None = None
@@ -73,7 +75,8 @@ class Interview:
         self.settings = self.examiner.settings
         self.deadline = time.monotonic() + self.settings.timeout
         self.parts = parts_of(self.submission, self.exercises)
-        self.names = tuple(answer_name(exercise) for exercise in self.exercises)
+        self.places = places(self.submission.cells)
+        self.names = tuple(exercise.answer_name() for exercise in self.exercises)
         self.asked = 0
 
     def note(self, text: str) -> None:
@@ -92,18 +95,15 @@ class Interview:
                 self.session = open_session(worker, parts, self.names, self.deadline, self.settings.timeout / 3)
                 if not (self.settings.trusted or is_confined(self.session.layers)):
                     raise CannotWork("a worker stands outside the sandbox that the others have")
+                self.note_failures()
                 return True
             except Stopped as stopped:
                 if not stopped.cell:
                     self.note(f"the cells could not be run: {stopped.words}")
                     return False
-                self.skipped.add(stopped.cell)
-                self.note(f"cell {stopped.cell} is left out: {stopped.words}")
-            except TooLate:
-                break
-        self.note(
-            f"the cells did not end within {self.settings.timeout:.0f} s, or more than {MOST_REPLAYS} ended badly"
-        )
+                self.skipped[stopped.cell] = stopped.words
+                self.note(f"{self.places[stopped.cell]} is left out: {stopped.words}")
+        self.note(f"more than {MOST_REPLAYS} cells did not end, or ended the process")
         return False
 
     def fresh_worker(self, parts: list[Part]):
@@ -132,14 +132,14 @@ class Interview:
         A cell that the learner wrote in wins over the starter, the exercise's own cell over others, the last over the
         ones before.
         """
-        name = answer_name(exercise)
+        name = exercise.answer_name()
         bound = [part for part in self.parts if part.number in self.session.bound.get(name, ())]
         written = [part for part in bound if part.changed]
         own = [part for part in written if part.exercise == exercise.id]
         chosen = (own or written or bound)[-1:]
         if len(written) > 1:
-            places = ", ".join(str(part.number) for part in written)
-            self.note(f"{name} is defined in the cells {places}; the definition in cell {chosen[0].number} counts")
+            where = ", ".join(self.places[part.number] for part in written)
+            self.note(f"{name} is defined in {where}; {self.places[chosen[0].number]} counts")
         return chosen[0].number if chosen else 0
 
     def examine(self, exercise: Exercise, left: int) -> Verdict:
@@ -150,50 +150,91 @@ class Interview:
             with self.the_clock_stopped():
                 self.examiner.probes(exercise)
         except Exception as error:
-            text = f"this is our mistake, the work is safe: no probes could be drawn ({type(error).__name__})"
+            text = f"this is our mistake, the work is safe ({type(error).__name__}); whoever grades will look at it"
             return Verdict(exercise.id, BROKEN, None, (("because", text),))
         number = self.own_cell(exercise)
         if not number:
             if self.widen():
                 return self.examine(exercise, left)
-            text = f"no cell of this notebook defines {answer_name(exercise)}"
-            return Verdict(exercise.id, UNTOUCHED, None, (("because", text),))
+            text = f"no cell of this notebook defines {exercise.answer_name()}"
+            return self.failed_attempt(exercise) or Verdict(exercise.id, UNTOUCHED, None, (("because", text),))
         share = min(self.settings.timeout / 3, (self.deadline - time.monotonic()) / (left + 1))
         try:
             evidence = ask(self.session, self.examiner, exercise, number, time.monotonic() + share)
         except (TooLate, Ended, Malformed) as error:
-            words = end_in_words(self.session, error, f"its share of {self.settings.timeout:g} s")
+            words = end_in_words(self.session, error, f"its share of the {self.settings.timeout:g} s for a notebook")
             self.session = None
             self.asked += 1
-            return Verdict(exercise.id, STOPPED, None, (("because", f"{answer_name(exercise)}: {words}"),))
+            because = f"while {exercise.answer_name()} was being called, {words}"
+            step = (("next", "look for a loop that never ends"),) if isinstance(error, TooLate) else ()
+            return Verdict(exercise.id, STOPPED, None, (("because", because), *step))
         if misses_a_name(evidence) and self.widen():
             return self.examine(exercise, left)
         self.asked += 1
         with self.the_clock_stopped():
             verdict = self.examiner.verdict(exercise, evidence)
-        if not verdict.passed and (answer_name(exercise), number) in self.session.outdated:
+        if not verdict.passed and (exercise.answer_name(), number) in self.session.outdated:
             return self.examine_as_it_stood(exercise, number, left)
-        return with_failure(verdict, evidence) if self.settings.graded else verdict
+        if verdict.status == UNTOUCHED:
+            return self.failed_attempt(exercise) or verdict
+        if self.settings.graded:
+            verdict = with_failure(verdict, evidence, self.places, self.settings.memory)
+        return replace(verdict, lines=(*verdict.lines, *self.causes_of_missing_names(evidence)))
 
     def examine_as_it_stood(self, exercise: Exercise, number: int, left: int) -> Verdict:
         """Return the verdict on an answer in the notebook as far as its own cell: later ones change what it uses."""
         self.close()
         self.last = number
-        self.note(
-            f"later cells change names that {answer_name(exercise)} uses: it was tried as it stood in cell {number}"
-        )
+        name = exercise.answer_name()
+        self.note(f"later cells change names that {name} uses: it was tried as it stood after {self.places[number]}")
         try:
             return self.examine(exercise, left)
         finally:
             self.close()
             self.last = 0
 
+    def failed_attempt(self, exercise: Exercise) -> Verdict | None:
+        """Return the verdict on an answer in a cell that does not run as far as its definition, None without one."""
+        name = exercise.answer_name()
+        trouble = self.trouble_with(name, exercise.id)
+        if trouble is None:
+            return None
+        because = f"the cell that should define {name} did not run to its end, so there is no answer to try"
+        step = "run that cell in Jupyter: it has to end, and without an error"
+        lines = (("failed", trouble), ("because", because), ("next", step))
+        return Verdict(exercise.id, NOT_YET, DOES_NOT_RUN, lines, ())
+
+    def trouble_with(self, name: str, exercise: str = "") -> str | None:
+        """Return what happened to the learner's last cell that should define a name and failed."""
+        for part in reversed(self.parts):
+            if not part.changed or not ((exercise and part.exercise == exercise) or defines(part.source, name)):
+                continue
+            place = self.places[part.number]
+            if part.number in self.skipped:
+                return f"{place}: {self.skipped[part.number]}"
+            if part.number in self.session.failed:
+                return f"{place}: {self.error_words(self.session.failed[part.number])}"
+        return None
+
+    def causes_of_missing_names(self, evidence: Evidence) -> list[tuple[str, str]]:
+        """Return a note on every cell that should have defined a name which an answer misses, and failed."""
+        texts = [seen.raised.text for seen in evidence.observations if seen.raised is not None]
+        names = dict.fromkeys(name for text in texts for name in MISSING_NAME.findall(text))
+        found = [self.trouble_with(name) for name in names]
+        return [("note", trouble) for trouble in found if trouble is not None]
+
+    def error_words(self, raised: Raised) -> str:
+        """Return what a cell raised and in which of its lines."""
+        text = re.sub(r" ?\(<cell \d+>, (line \d+)\)", r" (\1)", raised.text)
+        line = f" (line {raised.line})" if raised.source.startswith("<cell ") else ""
+        memory = memory_words(raised, self.settings.memory)
+        return ": ".join(part for part in (raised.types[0], text) if part) + line + memory
+
     def widen(self) -> bool:
         """Run all cells from now on, when an answer misses a name; return False when that has been done."""
         if self.everything or all(part.needed for part in self.parts):
             return False
         self.everything = True
-        self.note("an answer needs cells of the lesson that were not changed: all cells were run")
         self.load()
         return True
 
@@ -206,7 +247,6 @@ class Interview:
             found = []
             for position, exercise in enumerate(self.exercises):
                 found.append(self.examine(exercise, len(self.exercises) - position))
-            self.note_failures()
             return found
         except Missing as error:
             self.note(str(error))
@@ -216,13 +256,19 @@ class Interview:
             self.close()
 
     def note_failures(self) -> None:
-        """Note the cells that raised, and the commands that were not run."""
-        for number, raised in (self.session.failed if self.session else {}).items():
-            text = f": {raised.text}" if raised.text else ""
-            self.note(f"cell {number} raised {raised.types[0]}{text}")
-        commands = [str(part.number) for part in self.parts if part.needed and COMMAND.search(part.source)]
+        """Note the learner's cells that raised, and the commands that were not run."""
+        for part in self.parts:
+            if part.changed and part.number in self.session.failed:
+                words = self.error_words(self.session.failed[part.number])
+                self.note(f"{self.places[part.number]} failed: {words}")
+        commands = [self.places[part.number] for part in self.parts if part.needed and COMMAND.search(part.source)]
         if commands:
-            self.note(f"commands (% or !) are not run: cell {', '.join(commands)}")
+            self.note(f"commands (% or !) are not run: {', '.join(commands)}")
+
+
+def defines(source: str, name: str) -> bool:
+    """Return whether a cell, which may not even be Python, sets out to define a name."""
+    return bool(re.search(rf"^[ \t]*(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*=)", source, re.MULTILINE))
 
 
 def misses_a_name(evidence: Evidence) -> bool:
@@ -246,28 +292,37 @@ def grade_submission(submission: Submission, examiner: Examiner, workshop: Works
 
 def graded_row(submission: Submission, examiner: Examiner, workshop: Workshop) -> dict:
     """Return the row of the report for one submission."""
-    row = {"student": submission.student, "lesson": submission.lesson, "file": submission.file}
     try:
         exercises = lessons.exercises(submission.lesson) if submission.lesson else ()
     except ImportError:
         exercises, submission = (), replace(submission, problem="its lesson is not installed")
     if submission.problem or not exercises:
-        notes = [*submission.notes, *([submission.problem] if submission.problem else [])]
-        most = float(sum(exercise.points for exercise in exercises))
-        return {**row, "status": NEEDS_HUMAN, "score": 0.0, "max_score": most, "notes": notes, "exercises": []}
+        notes = (*submission.notes, *([submission.problem] if submission.problem else []))
+        return row_without_verdicts(submission, notes, exercises)
     interview = Interview(submission, exercises, examiner, workshop, list(submission.notes))
     verdicts = interview.verdicts()
     if not interview.asked:
         interview.note("nothing could be asked: a human has to look at it")
-    human = not interview.asked or any(verdict.status == BROKEN for verdict in verdicts)
+    broken = [verdict.exercise for verdict in verdicts if verdict.status == BROKEN]
+    if broken:
+        interview.note(f"not judged, which is our mistake: {', '.join(broken)}")
+    human = bool(broken) or not interview.asked
     results = [result_row(exercise, verdict) for exercise, verdict in zip(exercises, verdicts)]
+    row = row_without_verdicts(submission, interview.notes, exercises) | {"exercises": results}
+    return row if human else row | {"status": GRADED, "score": sum(result["points"] for result in results)}
+
+
+def row_without_verdicts(submission: Submission, notes, exercises: tuple[Exercise, ...] = ()) -> dict:
+    """Return the row of a submission that needs a human: its score is not known, which is not the same as 0."""
     return {
-        **row,
-        "status": NEEDS_HUMAN if human else GRADED,
-        "score": sum(result["points"] for result in results),
+        "student": submission.student,
+        "lesson": submission.lesson,
+        "file": submission.file,
+        "status": NEEDS_HUMAN,
+        "score": None,
         "max_score": float(sum(exercise.points for exercise in exercises)),
-        "notes": interview.notes,
-        "exercises": results,
+        "notes": list(notes),
+        "exercises": [],
     }
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from html import escape
 
-from ffnlib.examination.verdict import NOT_YET
+from ffnlib.examination.verdict import BROKEN, NOT_YET
+from ffnlib.grading.interview import GRADED, NEEDS_HUMAN, OTHER_LESSON
 from ffnlib.scrolling import framed
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1B1B1B; background: #FFFFFF; max-width: 60rem;
        margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
+table { border-collapse: collapse; width: 100%; margin-bottom: 1.2rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.7rem; border-bottom: 1px solid #C8C8C8; }
 td { overflow-wrap: anywhere; min-width: 10rem; }
-td.number { min-width: 0; text-align: right; font-variant-numeric: tabular-nums; }
+td.number { min-width: 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: bold; padding: 0.5rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 0.8rem; margin: 0.3rem 0 1.2rem; }
 dd { margin: 0; }
@@ -27,9 +28,9 @@ dt { color: #5A5A5A; }
 """
 WORDS = {
     "passed": "passed",
-    "not-yet": "not yet",
+    "not-yet": "not yet right",
     "untouched": "not begun",
-    "broken": "our mistake, a human looks at it",
+    "broken": "could not be judged",
     "stopped": "stopped",
 }
 
@@ -52,9 +53,11 @@ def points(number: float) -> str:
 
 def feedback(row: dict) -> str:
     """Return the page that a learner receives for one notebook."""
-    parts = [f"<p>{escape(row['student'])}: {points(row['score'])} of {points(row['max_score'])} points.</p>"]
-    if row["status"] != "graded":
-        parts.append("<p><strong>A human still has to look at this notebook.</strong></p>")
+    sure = row["status"] == GRADED
+    reached = f"{points(sum(result['points'] for result in row['exercises']))} of {points(row['max_score'])} points"
+    parts = [f"<p>{escape(row['student'])}: {reached}{'' if sure else ' so far'}.</p>"]
+    if not sure:
+        parts.append("<p><strong>This is not final: a person still looks at this notebook.</strong></p>")
     for result in row["exercises"]:
         parts.append(
             f"<h2>{escape(result['id'])}: {escape(WORDS[result['status']])}, "
@@ -65,7 +68,7 @@ def feedback(row: dict) -> str:
         parts.append("<h2>About the notebook</h2>\n<ul>")
         parts += [f"<li>{escape(note)}</li>" for note in row["notes"]]
         parts.append("</ul>")
-    return page(f"{row['lesson']}", "\n".join(parts))
+    return page(f"Feedback on {row['lesson']}", "\n".join(parts))
 
 
 def message(text: str) -> str:
@@ -81,10 +84,18 @@ def message(text: str) -> str:
 # ---------------------------------------------------------------- the class
 
 
+def totals(rows: list[dict]) -> str:
+    """Return in words how many submissions there are, and what is open."""
+    count = Counter(row["status"] for row in rows)
+    words = f"{len(rows)} submission{'s' * (len(rows) != 1)}: {count[GRADED]} graded"
+    if count[NEEDS_HUMAN]:
+        words += f", {count[NEEDS_HUMAN]} for you to look at (the score is empty in grades.csv)"
+    return words + (f", {count[OTHER_LESSON]} of another lesson" if count[OTHER_LESSON] else "")
+
+
 def class_page(rows: list[dict], sandbox: str) -> str:
     """Return the page that shows an instructor what a class understood and what needs a human."""
-    graded = [row for row in rows if row["status"] == "graded"]
-    parts = [f"<p>{len(rows)} submissions: {len(graded)} graded, {len(rows) - len(graded)} for a human to look at.</p>"]
+    parts = [f"<p>{totals(rows)}.</p>"]
     parts += [f"<p>Sandbox: {escape(sandbox)}.</p>", humans(rows)]
     for lesson in sorted({row["lesson"] for row in rows if row["lesson"]}):
         parts.append(lesson_part(lesson, [row for row in rows if row["lesson"] == lesson and row["exercises"]]))
@@ -93,7 +104,7 @@ def class_page(rows: list[dict], sandbox: str) -> str:
 
 def humans(rows: list[dict]) -> str:
     """Return the table of submissions that need a human, with the reasons."""
-    open_rows = [row for row in rows if row["status"] != "graded"]
+    open_rows = [row for row in rows if row["status"] == NEEDS_HUMAN]
     if not open_rows:
         return ""
     lines = [
@@ -101,7 +112,7 @@ def humans(rows: list[dict]) -> str:
         f"<td>{escape('; '.join(row['notes']))}</td></tr>"
         for row in open_rows
     ]
-    return table("For a human to look at", ("student", "file", "why"), lines)
+    return table("For you to look at", ("student", "file", "why"), lines)
 
 
 def table(caption: str, header: tuple[str, ...], lines: list[str]) -> str:
@@ -118,6 +129,8 @@ def lesson_part(lesson: str, rows: list[dict]) -> str:
         for result in row["exercises"]:
             by_exercise[result["id"]].append(result)
     parts = [f"<h2>{escape(lesson)}</h2>", outcome_table(by_exercise)]
+    if any(result["status"] == BROKEN for results in by_exercise.values() for result in results):
+        parts.append("<p>What could not be judged is a fault of the course: give those points by hand.</p>")
     for exercise, results in by_exercise.items():
         parts.append(misconception_table(exercise, results))
     return "\n".join(part for part in parts if part)
@@ -130,7 +143,7 @@ def outcome_table(by_exercise: dict[str, list[dict]]) -> str:
         counts = Counter(result["status"] for result in results)
         cells = "".join(f'<td class="number">{counts[status]}</td>' for status in WORDS)
         lines.append(f'<tr><th scope="row">{escape(exercise)}</th>{cells}</tr>')
-    return table("How many", ("exercise", *WORDS.values()), lines)
+    return table("How many learners", ("exercise", *WORDS.values()), lines)
 
 
 def misconception_table(exercise: str, results: list[dict]) -> str:

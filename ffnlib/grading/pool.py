@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 
 from ffnlib.grading.examiner import Settings
 from ffnlib.grading.interview import grade_batch
@@ -42,6 +43,14 @@ def finished(future: Future, group: list[Submission]) -> Iterator[tuple[Submissi
     yield from zip(group, future.result())
 
 
-def threads(jobs: int) -> ThreadPoolExecutor:
-    """Return the executor for this machine: judging is light, and the submissions run in processes of their own."""
-    return ThreadPoolExecutor(jobs, thread_name_prefix="grading")
+@contextmanager
+def threads(jobs: int) -> Iterator[Executor]:
+    """Give the executor for this machine: judging is light, and the submissions run in processes of their own.
+
+    At the end it waits for nothing: after an interruption there is more that nobody needs.
+    """
+    made = ThreadPoolExecutor(jobs, thread_name_prefix="grading")
+    try:
+        yield made
+    finally:
+        made.shutdown(wait=False, cancel_futures=True)

@@ -11,7 +11,9 @@ import re
 from datetime import datetime, timezone
 from pathlib import Path
 
+from ffnlib.examination import lessons
 from ffnlib.grading import pages
+from ffnlib.grading.interview import NEEDS_HUMAN
 
 GRADES = (  # nbgrader's header, exactly
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
@@ -21,18 +23,33 @@ EXERCISES = ("student", "lesson", "exercise", "status", "points", "max_points", 
 COURSE = "The Transformer's feed-forward network"
 
 
-def write_everything(out: Path, rows: list[dict], times: dict[str, float], sandbox: str) -> None:
-    """Write all files of a report; `times` says when each file was handed in."""
+def write_everything(
+    out: Path, rows: list[dict], times: dict[str, float], sandbox: str, lesson: str | None = None
+) -> None:
+    """Write all files of a report; `times` says when each file was handed in, `lesson` that only this one is graded."""
     rows = sorted(rows, key=lambda row: (row["student"], row["lesson"] or "", row["file"]))
     report = {"course": COURSE, "sandbox": sandbox, "submissions": rows}
     write(out / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-    write(out / "grades.csv", table(GRADES, grade_rows(rows, times)))
+    write(out / "grades.csv", table(GRADES, grade_rows(rows, times, lesson)))
     write(out / "exercises.csv", table(EXERCISES, exercise_rows(rows)))
-    for row in rows:
-        if row["lesson"] and row["exercises"]:
-            path = out / "feedback" / slug(row["student"]) / f"{row['lesson']}.html"
-            write(path, pages.feedback(row))
+    feedback = {
+        out / "feedback" / slug(row["student"]) / f"{row['lesson']}.html": pages.feedback(row)
+        for row in rows
+        if row["lesson"] and row["exercises"]
+    }
+    for path, text in feedback.items():
+        write(path, text)
+    remove_feedback_of_earlier_runs(out / "feedback", set(feedback))
     write(out / "class.html", pages.class_page(rows, sandbox))
+
+
+def remove_feedback_of_earlier_runs(folder: Path, current: set[Path]) -> None:
+    """Remove the pages that another run has left, lest they be sent to the students with the new ones."""
+    for path in folder.glob("*/*.html"):
+        if path not in current and path.stem in lessons.CATALOGUE:
+            path.unlink()
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
 
 
 def write(path: Path, text: str) -> None:
@@ -71,16 +88,20 @@ def harmless(value):
     return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@", "\t")) else value
 
 
-def grade_rows(rows: list[dict], times: dict[str, float]):
-    """Yield a row for every lesson and student, those who handed in nothing with no points, as nbgrader does."""
+def grade_rows(rows: list[dict], times: dict[str, float], only: str | None = None):
+    """Yield a row for every lesson and student.
+
+    Who handed in nothing has no points, as in nbgrader; where a human has to look, the score is not known, and empty.
+    """
     graded = {(row["lesson"], row["student"]): row for row in rows if row["lesson"]}
     worth = {row["lesson"]: row["max_score"] for row in rows if row["lesson"] and row["max_score"]}
-    for lesson in sorted({lesson for lesson, _ in graded}):
+    unread = {row["student"]: row for row in rows if row["status"] == NEEDS_HUMAN and not row["lesson"]}
+    for lesson in [only] if only else sorted({lesson for lesson, _ in graded}) or [""]:
         for student in sorted({row["student"] for row in rows}):
-            row = graded.get((lesson, student))
+            row = graded.get((lesson, student)) or unread.get(student)
             score = row["score"] if row else 0.0
             handed_in = when(times.get(row["file"], 0.0)) if row else ""
-            yield lesson, "", handed_in, student, "", "", "", score, 0.0, score, worth.get(lesson, 0.0)
+            yield lesson, "", handed_in, student, "", "", "", score, 0.0, score, worth.get(lesson)
 
 
 def when(time: float) -> str:

@@ -49,11 +49,6 @@ class Stopped(Exception):
         self.words, self.cell = words, cell
 
 
-def answer_name(exercise: Exercise) -> str:
-    """Return the name an answer has in a notebook: the exercise's id, or the class it asks for."""
-    return exercise.call_text().split("(")[0].strip()
-
-
 def libraries_for(parts: list[Part]) -> tuple[str, ...]:
     """Return the libraries that these cells need beside NumPy."""
     torch = any(TORCH.search(part.source) for part in parts)
@@ -85,7 +80,7 @@ def open_session(worker, parts: list[Part], names, deadline: float, cell_seconds
         if word != "loaded" or type(session.outdated) is not tuple:
             raise Malformed("a message out of turn")
     except (TooLate, Ended, Malformed, TypeError, ValueError, IndexError) as error:
-        raise Stopped(end_in_words(session, error, f"{cell_seconds:g} s"), running) from None
+        raise Stopped(end_in_words(session, error, f"{cell_seconds:.3g} s"), running) from None
     return session
 
 
@@ -95,7 +90,7 @@ def end_in_words(session: Session, error: Exception, words_of_time: str) -> str:
     if isinstance(error, TooLate):
         return f"it did not end in {words_of_time}"
     if isinstance(error, Ended):
-        return end.in_words()
+        return end
     return "it sent what no honest cell sends"
 
 
@@ -104,7 +99,7 @@ def ask(session: Session, examiner: Examiner, exercise: Exercise, number: int, d
 
     **Raises** TooLate, Ended or Malformed
     """
-    name, line = answer_name(exercise), session.worker.line
+    name, line = exercise.answer_name(), session.worker.line
     line.allow_conversation()
     conversation = asking(examiner.probes(exercise), exercise.wanted, exercise.library)
     question = next(conversation)

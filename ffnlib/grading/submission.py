@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[2] / "notebooks"
 LESSONS = CHECKOUT if CHECKOUT.exists() else Path(__file__).with_name("notebooks")  # the second in a wheel
 MOST_CELLS = 2_000
 CLEAR = 8  # cells of one lesson, and of no other, that settle which lesson it is
+LONGEST_QUOTE = 40  # characters of a cell's first line that name it
 LONGEST_CODE = 2_000_000  # characters, all cells together
 COMMAND = re.compile(r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?[%!]", re.MULTILINE)
 NAMING = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=|\bcheck\([\"'](\w+)[\"']", re.MULTILINE)
@@ -23,13 +25,14 @@ NAMING = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=|\bcheck\([\"
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell with code: its place in the notebook, counted from 1, and what its metadata claims."""
+    """A cell: its place in the notebook, counted from 1, what its metadata claims, and the `[count]` beside it."""
 
     number: int
     source: str
     role: str = ""
     exercise: str = ""
     kind: str = "code"
+    count: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,8 @@ def cells_of(notebook: dict) -> tuple[Cell, ...]:
         if source.strip():
             ffn = mapping(mapping(raw.get("metadata")).get("ffn"))
             kind = raw.get("cell_type") if raw.get("cell_type") in ("markdown", "raw", "heading") else "code"
-            cells.append(Cell(number, source, text_of(ffn.get("role")), text_of(ffn.get("exercise")), kind))
+            count = count_of(raw.get("execution_count", raw.get("prompt_number")))
+            cells.append(Cell(number, source, text_of(ffn.get("role")), text_of(ffn.get("exercise")), kind, count))
     if len(cells) > MOST_CELLS or sum(len(cell.source) for cell in cells) > LONGEST_CODE:
         raise Unreadable(f"it has {len(cells)} cells or more text than a notebook of this course can have")
     return tuple(cells)
@@ -153,6 +157,11 @@ def text_of(value) -> str:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
+def count_of(value) -> int:
+    """Return the number that Jupyter wrote beside a cell when it ran, 0 for a cell that has not run."""
+    return value if type(value) is int and 0 < value < 100_000 else 0
+
+
 def mapping(value) -> dict:
     """Return a mapping as it is, and anything else as an empty one."""
     return value if isinstance(value, dict) else {}
@@ -161,6 +170,33 @@ def mapping(value) -> dict:
 def normalised(source: str) -> str:
     """Return source with what no reader sees taken out: line ends, trailing blanks, blank lines around."""
     return "\n".join(line.rstrip() for line in source.splitlines()).strip("\n")
+
+
+def places(cells: tuple[Cell, ...]) -> dict[int, str]:
+    """Return {number: words} by which a reader finds each cell: Jupyter shows the count and the first line, no number.
+
+    >>> places((Cell(1, "x = 1", count=3), Cell(4, "x = 2"), Cell(5, "x = 2")))[5]
+    'the 2nd cell that begins with "x = 2"'
+    """
+    named = {cell.number: ((f"[{cell.count}] " if cell.count else ""), first_line(cell.source)) for cell in cells}
+    total, seen, found = Counter(named.values()), Counter(), {}
+    for number, name in named.items():
+        seen[name] += 1
+        which = f"{ordinal(seen[name])} " if total[name] > 1 else ""
+        found[number] = f'the {which}cell {name[0]}that begins with "{name[1]}"'
+    return found
+
+
+def first_line(source: str) -> str:
+    """Return the first line of a cell that is not blank, short enough to quote."""
+    line = source.strip().split("\n")[0].strip()
+    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 3] + "..."
+
+
+def ordinal(number: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th and so on."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 # ---------------------------------------------------------------- the lesson

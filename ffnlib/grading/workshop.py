@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+import weakref
 from pathlib import Path
 
 from ffnlib.grading.line import Ended, Line, TooLate
@@ -31,21 +31,12 @@ class Missing(RuntimeError):
     """A submission needs a library that is not installed here."""
 
 
-@dataclass(frozen=True)
-class End:
-    """How a worker ended: its wait status, largest memory in kilobytes and CPU seconds."""
-
-    status: int
-    memory: int = 0
-    cpu: float = 0.0
-
-    def in_words(self) -> str:
-        """Return what the operating system says of the end."""
-        if os.name == "posix" and os.WIFSIGNALED(self.status):
-            number = os.WTERMSIG(self.status)
-            return f"the process was ended by {signal.Signals(number).name}"
-        code = os.WEXITSTATUS(self.status) if os.name == "posix" else self.status
-        return f"the process ended itself with exit status {code}"
+def end_in_words(status: int) -> str:
+    """Return what the operating system says of a worker's end."""
+    if os.name == "posix" and os.WIFSIGNALED(status):
+        return f"the process was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+    code = os.WEXITSTATUS(status) if os.name == "posix" else status
+    return f"the process ended itself with exit status {code}"
 
 
 def start_python(module: str, arguments: list[str], **options) -> subprocess.Popen:
@@ -59,6 +50,9 @@ def start_python(module: str, arguments: list[str], **options) -> subprocess.Pop
     command = [sys.executable, "-s", "-W", "ignore", "-c", code, *arguments]
     lessons = ROOT / "notebooks"  # where a lesson's relative paths begin
     cwd = lessons if lessons.is_dir() else None
+    # a session of its own: Ctrl-C reaches the grader alone, which then ends what it has started
+    options["start_new_session"] = True
+    options["creationflags"] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # the same on Windows
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, cwd=cwd, **options)
 
 
@@ -79,7 +73,7 @@ class Server:
             )
         self.control.settimeout(START_SECONDS)
 
-    def ask(self, message: bytes, descriptor: int | None = None) -> tuple[int, int, float]:
+    def ask(self, message: bytes, descriptor: int | None = None) -> int:
         """Send one word to the server and return its reply."""
         with self.turn:
             try:
@@ -92,7 +86,7 @@ class Server:
                     reply += part
             except OSError as error:
                 raise CannotWork(f"the process that starts workers does not answer: {error}") from None
-        return REPLY.unpack(reply)
+        return REPLY.unpack(reply)[0]
 
     def load(self, name: str) -> None:
         """Have a library loaded for all workers to come."""
@@ -102,9 +96,11 @@ class Server:
 
     def close(self) -> None:
         """End the server and every worker of it."""
+        with contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)  # whoever waits for a reply is told
         self.control.close()
         try:
-            self.process.wait(10)
+            self.process.wait(2)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -118,13 +114,13 @@ class Forked:
         ours, theirs = socket.socketpair()
         self.line = Line(ours)
         with theirs:
-            self.pid = server.ask(b"fork", theirs.fileno())[0]
+            self.pid = server.ask(b"fork", theirs.fileno())
 
-    def end(self) -> End:
-        """End the worker, whatever it is doing."""
-        end = End(*self.server.ask(b"end %d" % self.pid))
+    def end(self) -> str:
+        """End the worker, whatever it is doing; return what the operating system says of its end."""
+        status = self.server.ask(b"end %d" % self.pid)
         self.line.channel.close()
-        return end
+        return end_in_words(status)
 
 
 class Started:
@@ -134,9 +130,7 @@ class Started:
         with socket.create_server(("127.0.0.1", 0)) as door:
             door.settimeout(START_SECONDS)
             arguments = [str(door.getsockname()[1]), str(memory), str(seconds)]
-            self.process = start_python(
-                "ffnlib.grading.worker.cells", arguments, stdin=subprocess.PIPE, start_new_session=True
-            )
+            self.process = start_python("ffnlib.grading.worker.cells", arguments, stdin=subprocess.PIPE)
             token = secrets.token_bytes(32)
             self.process.stdin.write(token)
             self.process.stdin.close()
@@ -156,24 +150,37 @@ class Started:
                 pass
             channel.close()
 
-    def end(self) -> End:
-        """End the worker, whatever it is doing."""
+    def end(self) -> str:
+        """End the worker, whatever it is doing; return what the operating system says of its end."""
         self.line.channel.close()
         if os.name == "posix":
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         status = self.process.wait()
-        return End(-status if status < 0 else status << 8) if os.name == "posix" else End(status)
+        return end_in_words((-status if status < 0 else status << 8) if os.name == "posix" else status)
 
 
 class Workshop:
-    """Hands out workers: forked from a server with the needed libraries, or started one by one."""
+    """Hands out workers: forked from a server with the needed libraries, or started one by one.
+
+    Used in a `with`, it gives none away after the end, when threads of an interrupted run may still ask.
+    """
 
     def __init__(self, memory: int, seconds: float, can_fork: bool = CAN_FORK):
         self.memory, self.seconds, self.can_fork = memory, seconds, can_fork
         self.servers: dict[bool, Server] = {}
+        self.started: weakref.WeakSet[Started] = weakref.WeakSet()
         self.turn = threading.Lock()
+        self.closed = False
+
+    def __enter__(self):
+        self.closed = False
+        return self
+
+    def __exit__(self, *_):
+        self.closed = True
+        self.close()
 
     def worker(self, libraries: tuple[str, ...] = ()):
         """Return a fresh worker.
@@ -184,17 +191,25 @@ class Workshop:
             if importlib.util.find_spec(name.partition(".")[0]) is None:
                 raise Missing(f"it needs {name}, which is not installed where it is graded")
         if not self.can_fork:
-            return Started(self.memory, self.seconds)
+            self._refuse_when_closed()
+            worker = Started(self.memory, self.seconds)
+            self.started.add(worker)
+            return worker
         try:
             return Forked(self._server(libraries))
         except CannotWork:  # a server can be the victim of a machine without memory: one more is tried
             self.close()
             return Forked(self._server(libraries))
 
+    def _refuse_when_closed(self) -> None:
+        if self.closed:
+            raise CannotWork("the run is over")
+
     def _server(self, libraries: tuple[str, ...]) -> Server:
         """Return the server for these libraries; torch has one of its own, so that other workers stay small."""
         heavy = "torch" in libraries
         with self.turn:
+            self._refuse_when_closed()
             if heavy not in self.servers:
                 self.servers[heavy] = Server(self.memory, self.seconds)
             server = self.servers[heavy]
@@ -204,6 +219,11 @@ class Workshop:
 
     def close(self) -> None:
         """End everything that was started."""
-        for server in self.servers.values():
+        for worker in list(self.started):
+            worker.process.kill()
+        for server in list(self.servers.values()):  # at once: a server that loads keeps others waiting for their turn
             server.close()
-        self.servers = {}
+        with self.turn:
+            for server in self.servers.values():
+                server.close()
+            self.servers = {}

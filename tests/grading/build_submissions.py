@@ -55,7 +55,8 @@ def notebook(made, **more):
 def kind(name, data, score=4.0, file=f"{LESSON}.ipynb", status="graded", says=(), **statuses):
     """Register a kind: what is handed in and what the row must be."""
     says = [says] if isinstance(says, str) else list(says)
-    expected = {"score": score, "status": status, "says": says, "statuses": statuses}
+    expected = {"score": None if status == "needs-human" else score, "status": status, "says": says}
+    expected["statuses"] = statuses
     KINDS[name] = (file, data if isinstance(data, bytes) else notebook(data), expected)
 
 
@@ -264,17 +265,17 @@ kind("duplicate_ids", [c | {"id": "same"} for c in cells()])
 kind(
     "copied_cell",
     [*cells(relu="def relu(x):\n    return x"), cell(RELU, "answer", "relu")],
-    says="is defined in the cells",
+    says="is defined in the ",
 )
 kind(
     "copied_cell_wrong_last",
     [*cells(), cell("def relu(x):\n    return x", "answer", "relu")],
     3.0,
-    says="is defined in the cells",
+    says="is defined in the ",
     relu="not-yet",
 )
 kind("answered_in_another_cell", cells(relu=STUBS["relu"], after=[RELU]))
-kind("scratch_cell_rebinds", cells(after=["relu = lambda x: x"]), says="is defined in the cells")
+kind("scratch_cell_rebinds", cells(after=["relu = lambda x: x"]), says="is defined in the ")
 kind("checks_deleted", [c for c in cells() if c["metadata"]["ffn"]["role"] != "check"])
 kind(
     "answer_deleted",
@@ -316,7 +317,15 @@ kind(
 )
 kind("cell_raises_before", cells(relu="missing_helper(3)\n\n" + RELU), says="NameError")
 kind("cell_raises_after", cells(relu=RELU + "\n\nprint(1 / 0)"), says="ZeroDivisionError")
-kind("syntax_error", cells(relu="def relu(x)\n    return x"), 3.0, relu="untouched", says="SyntaxError")
+hostile_answer("syntax_error", "def relu(x)\n    return x", says=["SyntaxError: expected ':' (line 1)", "does not run"])
+hostile_answer("endless_loop_before_the_answer", "while True:\n    pass\n\n" + RELU, says="did not end in")
+kind(
+    "helper_with_a_syntax_error",
+    cells(before=["def helper(x)\n    return x"], relu="def relu(x):\n    return helper(x)"),
+    3.0,
+    relu="not-yet",
+    says="note: the cell that begins with",
+)
 kind("scratch_syntax_error", cells(before=["this is certainly not python"]), says="SyntaxError")
 kind("indented_with_tabs", cells(relu="def relu(x):\n\treturn np.maximum(0, x)"))
 kind("asks_for_input", cells(relu="name = input('who are you?')\n\n" + RELU), says="EOFError")
@@ -391,8 +400,19 @@ hostile_answer(
     status="stopped",
     says="SIGSEGV",
 )
-kind("memory_in_a_cell", cells(before=["big = []\nwhile True:\n    big.append(bytearray(50_000_000))"]), says="cell 2")
-hostile_answer("memory_in_an_answer", "def relu(x):\n    return np.ones((400_000, 400_000))")
+kind(
+    "memory_in_a_cell",
+    cells(before=["big = []\nwhile True:\n    big.append(bytearray(50_000_000))"]),
+    says="big = []",
+)
+kind(
+    "memory_at_once_in_a_cell",
+    cells(before=["big = np.ones((400_000, 400_000))"]),
+    says=["Unable to allocate", "memory limit of 1024 MB"],
+)
+hostile_answer(
+    "memory_in_an_answer", "def relu(x):\n    return np.ones((400_000, 400_000))", says="memory limit of 1024 MB"
+)
 hostile_answer("endless_recursion", "def relu(x):\n    return relu(x)", says="RecursionError")
 hostile_answer(
     "recursion_without_limit",
@@ -508,7 +528,8 @@ kind(
         relu="import importlib.util, os\npath = os.path.join(os.path.dirname(layer.__file__), 'examination/lessons/lesson01.py')\nspec = importlib.util.spec_from_file_location('l', path)\nm = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(m)\nrelu = m.relu"
     ),
     3.0,
-    relu="untouched",
+    relu="not-yet",
+    says="PermissionError",
 )
 kind(
     "looks_through_memory",
@@ -554,7 +575,7 @@ hostile_answer(
     before=[
         "import builtins\nfor name in ('isinstance', 'issubclass', 'len', 'type', 'callable', 'getattr', 'all', 'any', 'min', 'max', 'abs', 'sum', 'zip', 'range', 'sorted', 'hash', 'id', 'repr'):\n    setattr(builtins, name, lambda *a, **k: True)"
     ],
-    says="cell 2 is left out",
+    says="is left out",
 )
 hostile_answer(
     "patched_verdict",
@@ -567,7 +588,7 @@ hostile_answer(
     "patched_json",
     WRONG,
     before=["import json\njson.dumps = lambda *a, **k: '{\"bool\": true}'\njson.loads = lambda *a, **k: True"],
-    says="cell 2 is left out",
+    says="is left out",
 )
 hostile_answer(
     "deleted_builtins",
@@ -575,7 +596,7 @@ hostile_answer(
     before=[
         "import builtins\nfor name in list(vars(builtins)):\n    if not name.startswith('_'):\n        delattr(builtins, name)"
     ],
-    score=0.0,
+    score="*",
     status="*",
     row="*",
 )

@@ -14,7 +14,7 @@ from ffnlib.examination.probing import draw
 from ffnlib.grading.collect import Handed
 from ffnlib.grading.examiner import Examiner, Settings
 from ffnlib.grading.interview import Interview, parts_of
-from ffnlib.grading.session import answer_name, ask, open_session
+from ffnlib.grading.session import ask, open_session
 from ffnlib.grading.submission import read_submission
 from ffnlib.grading.workshop import Workshop
 from ffnlib.learner import check
@@ -51,7 +51,7 @@ def test_both_doors_say_the_same(kind, workshop, monkeypatch):
     graded = Interview(submission, exercises, Examiner(OPEN), workshop).verdicts()
     here = bound_by(submission)
     for exercise, verdict in zip(exercises, graded):
-        own = check(exercise.id, here[answer_name(exercise)])
+        own = check(exercise.id, here[exercise.answer_name()])
         assert (verdict.status, verdict.misconception) == (own.status, own.misconception)
         assert verdict.message.replace("<cell", "") == own.message.replace("<cell", "")
 
@@ -60,12 +60,12 @@ def test_both_doors_gather_the_same_evidence(workshop):
     submission = read_submission(Handed("ann", "x.ipynb", golden.KINDS["right"][1], 0.0))
     exercises, here = lessons.exercises(submission.lesson), bound_by(submission)
     examiner = Examiner(OPEN)
-    names = [answer_name(exercise) for exercise in exercises]
+    names = [exercise.answer_name() for exercise in exercises]
     soon = time.monotonic() + 30
     session = open_session(workshop.worker(), parts_of(submission, exercises), names, soon, 30.0)
     try:
         for exercise in exercises:
-            name = answer_name(exercise)
+            name = exercise.answer_name()
             far = ask(session, examiner, exercise, session.bound[name][-1], soon)
             near = gather(draw(exercise, exercise.seed), here[name], exercise.wanted, exercise.library)
             assert plain(far) == plain(near)

@@ -28,7 +28,8 @@ def row(student="ann", lesson="01_formula", status="graded", points=1.0, **more)
         "message": "" if points else f"because: {EVIL}\nnext: think",
     }
     base = {"student": student, "lesson": lesson, "file": f"{student}/x.ipynb", "status": status, "notes": [EVIL]}
-    return base | {"score": points, "max_score": 1.0, "exercises": [result]} | more
+    score = points if status == "graded" else None
+    return base | {"score": score, "max_score": 1.0, "exercises": [result]} | more
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def written(tmp_path):
         row("=cmd|'/c calc'!A1", points=0.0),
         row("ben", "05_activations", points=0.0),
         row("../../evil", status="needs-human"),
-        row("cho", None, "needs-human", exercises=[], score=0.0, max_score=0.0),
+        row("cho", None, "needs-human", exercises=[], max_score=0.0),
     ]
     report.write_everything(tmp_path, rows, {"ann/x.ipynb": 1714564800.0}, "rlimits, seccomp")
     return tmp_path
@@ -54,6 +55,41 @@ def test_grades_have_nbgraders_header_and_a_row_for_every_student_and_lesson(wri
     assert len(rows) == 10
     assert rows["01_formula", "ann"][2] == "2024-05-01 12:00:00" and rows["01_formula", "ann"][9] == "1.0"
     assert rows["05_activations", "ann"][9:] == ["0.0", "1.0"]
+
+
+def test_a_score_that_is_not_known_is_empty_and_one_that_is_zero_is_zero(written):
+    scores = {(line[0], line[3]): (line[7], line[9]) for line in table(written / "grades.csv")[1:]}
+    assert scores["01_formula", "../../evil"] == ("", "")  # a human has to look at it
+    assert scores["01_formula", "cho"] == scores["05_activations", "cho"] == ("", "")  # of either lesson, or of neither
+    assert scores["05_activations", "ben"] == ("0.0", "0.0")  # all wrong
+    assert scores["05_activations", "ann"] == ("0.0", "0.0")  # nothing handed in
+
+
+@pytest.mark.parametrize(("only", "assignment"), [("01_formula", "01_formula"), (None, "")])
+def test_a_class_without_one_readable_notebook_has_its_rows(only, assignment, tmp_path):
+    report.write_everything(tmp_path, [row("cho", None, "needs-human", exercises=[])], {}, "seccomp", only)
+    (line,) = table(tmp_path / "grades.csv")[1:]
+    assert (line[0], line[3], line[9]) == (assignment, "cho", "")
+
+
+def test_the_totals_say_what_is_open(written):
+    words = "5 submissions: 3 graded, 2 for you to look at (the score is empty in grades.csv)"
+    assert words in (written / "class.html").read_text("utf-8")
+    assert pages.totals([row()]) == "1 submission: 1 graded"
+
+
+def test_feedback_says_that_it_is_not_final(written):
+    folder = report.slug("../../evil")
+    text = (written / "feedback" / folder / "01_formula.html").read_text("utf-8")
+    assert "1 of 1 points so far" in text and "This is not final" in text
+    assert "final" not in (written / "feedback" / "ann" / "01_formula.html").read_text("utf-8")
+
+
+def test_feedback_of_an_earlier_run_does_not_stay(written):
+    (written / "feedback" / "ann" / "mine.html").write_text("kept")
+    report.write_everything(written, [row("ben")], {}, "seccomp")
+    left = sorted(str(path.relative_to(written / "feedback")) for path in (written / "feedback").rglob("*.html"))
+    assert left == ["ann/mine.html", "ben/01_formula.html"]
 
 
 def test_no_cell_of_a_table_is_a_formula(written):

@@ -1,5 +1,6 @@
 """Runs: resumed ones end as others do, options are checked, any executor serves, and nothing aborts a class."""
 
+import csv
 import json
 import os
 import random
@@ -7,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
-from ffnlib.__main__ import main
+from ffnlib.__main__ import main, make_parser
 from ffnlib.grading.cli import Progress, grade_folder
 from ffnlib.grading.journal import NAME, Journal, OtherRun
 from tests.environments import environment
@@ -66,6 +68,38 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_files(a_class, 
     assert len(json.loads(files(out)["report.json"])["submissions"]) == 40
 
 
+def descendants(pid):
+    """Return the processes below one, as Linux lists them."""
+    found, ahead = [], [pid]
+    while ahead:
+        tasks = Path(f"/proc/{ahead.pop()}/task").glob("*/children")
+        ahead += (new := [int(child) for path in tasks for child in path.read_text().split()])
+        found += new
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are listed as Linux does")
+@pytest.mark.parametrize("moment", ["the libraries load", "answers are called"])
+def test_ctrl_c_ends_in_one_sentence_and_leaves_no_process(moment, hand_in, tmp_path):
+    for name in ("ann", "ben", "cho", "dan"):
+        folder = hand_in(f"{name}.ipynb", golden.KINDS["endless_answer"][1])
+    command = [sys.executable, "-m", "ffnlib", "grade", str(folder), "--out", str(tmp_path / "out"), "--jobs", "2"]
+    run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    processes = 2 if moment == "the libraries load" else 3  # this one's server, then workers of the server
+    while run.poll() is None and len(descendants(run.pid)) < processes - 1:
+        time.sleep(0.01)
+    time.sleep(0.05 if processes == 2 else 1)
+    children = descendants(run.pid)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    _, said = run.communicate(timeout=60)
+    assert children and run.returncode == 130
+    assert said.strip() == "stopped; what is done is kept: the same command with --resume goes on from there"
+    until = time.monotonic() + 10  # the system takes a moment to clear away what has ended
+    while time.monotonic() < until and any(Path(f"/proc/{child}").exists() for child in children):
+        time.sleep(0.05)
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+
+
 def test_what_is_done_is_not_done_again_unless_it_was_changed(hand_in, tmp_path, capsys):
     hand_in("ann.ipynb")
     folder = hand_in("ben.ipynb")
@@ -99,9 +133,7 @@ def test_every_run_has_a_seed_of_its_own_that_others_cannot_read(tmp_path):
         assert (tmp_path / "0" / NAME).stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    ("kinds", "status"), [(["right", "wrong"], 0), (["right", "not_json"], 2), (["no_cells"], 2), ([], 0)]
-)
+@pytest.mark.parametrize(("kinds", "status"), [(["right", "wrong"], 0), (["right", "not_json"], 2), (["no_cells"], 2)])
 def test_the_exit_status_says_whether_a_human_is_needed(kinds, status, tmp_path):
     (tmp_path / "in").mkdir()
     for kind in kinds:
@@ -124,6 +156,21 @@ def test_options_that_cannot_be_are_refused(more, says, hand_in, tmp_path, capsy
     assert says in capsys.readouterr().err
 
 
+def test_what_cannot_be_graded_is_said_and_leaves_an_earlier_run_alone(hand_in, tmp_path, capsys):
+    folder, out = hand_in("ann.ipynb"), tmp_path / "out"
+    (tmp_path / "empty").mkdir()
+    assert main(["grade", str(folder), "--out", str(out)]) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for submissions, to, says in (
+        (tmp_path / "empty", out, "nothing is in it"),
+        (folder, folder, "cannot go among the submissions"),
+        (folder, folder / "ann.ipynb", "this is a file"),
+    ):
+        assert main(["grade", str(submissions), "--out", str(to)]) == 3
+        assert says in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
 def test_a_folder_that_is_not_there_is_said(tmp_path, capsys):
     assert main(["grade", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 3
     assert "there is no such folder" in capsys.readouterr().err
@@ -134,14 +181,41 @@ def test_one_lesson_of_many(hand_in, grade):
     hand_in("ann/broken.ipynb", b"")
     made = [golden.cell("def gelu(x):\n    return x", "answer", "gelu")]
     folder = hand_in("ann/05_activations.ipynb", golden.notebook(made, metadata={"ffn": {"lesson": "05_activations"}}))
-    assert {row["lesson"] for row in grade(folder, lesson="01_formula")} == {"01_formula", None}
+    rows = {row["file"]: row for row in grade(folder, lesson="01_formula")}
+    assert {file: (row["lesson"], row["status"], row["score"]) for file, row in rows.items()} == {
+        "ann/01_formula.ipynb": ("01_formula", "graded", 4.0),
+        "ann/05_activations.ipynb": (None, "other-lesson", None),
+        "ann/broken.ipynb": (None, "needs-human", None),
+    }
+
+
+def test_who_handed_in_another_lesson_only_is_not_lost(hand_in, tmp_path):
+    hand_in("ann.ipynb")
+    made = [golden.cell("def gelu(x):\n    return x", "answer", "gelu")]
+    folder = hand_in("ben.ipynb", golden.notebook(made, metadata={"ffn": {"lesson": "05_activations"}}))
+    assert main(["grade", str(folder), "--out", str(tmp_path / "out"), "--lesson", "01_formula"]) == 2
+    with open(tmp_path / "out" / "grades.csv", encoding="utf-8") as stream:
+        scores = {row["student_id"]: (row["assignment"], row["score"]) for row in csv.DictReader(stream)}
+    assert scores == {"ann": ("01_formula", "4.0"), "ben": ("01_formula", "")}
+    assert "it is the lesson 05_activations" in (tmp_path / "out" / "class.html").read_text("utf-8")
+
+
+def test_every_option_of_grade_says_what_it_is_and_what_it_is_without():
+    parser = make_parser("grade")._subparsers._group_actions[0].choices["grade"]
+    for action in parser._actions:
+        assert action.help
+        if not action.required and action.dest != "help":
+            assert "(default: " in action.help
+        if action.default and action.dest != "help":
+            assert f"(default: {action.default:g})" in action.help
 
 
 def test_any_executor_serves(a_class, tmp_path):
     # a process of a pool started afresh, as on another machine: everything it needs travels
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         rows = grade_folder(a_class, tmp_path / "out", executor=executor)
-    assert sorted(row["score"] for row in rows) == sorted(golden.KINDS[QUICK[n % 8]][2]["score"] for n in range(40))
+    expected = [golden.KINDS[QUICK[n % 8]][2]["score"] for n in range(40)]
+    assert Counter(row["score"] for row in rows) == Counter(expected)
 
 
 def test_a_dask_cluster_serves(a_class, tmp_path):
@@ -150,19 +224,19 @@ def test_a_dask_cluster_serves(a_class, tmp_path):
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from distributed import LocalCluster
-from ffnlib.__main__ import main
+from ffnlib.__main__ import main, make_parser
 from ffnlib.grading.cli import grade_folder
 from pathlib import Path
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         rows = grade_folder(Path({str(a_class)!r}), Path({str(tmp_path / "out")!r}), dask=cluster.scheduler_address)
-    print(sum(row["score"] for row in rows), len(rows))
+    print(sum(row["score"] or 0 for row in rows), len(rows))
 """
     script = tmp_path / "cluster.py"
     script.write_text(code, "utf-8")
     environment_variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     run = subprocess.run([python, script], capture_output=True, text=True, timeout=300, env=environment_variables)
-    expected = sum(golden.KINDS[QUICK[n % 8]][2]["score"] for n in range(40))
+    expected = sum(golden.KINDS[QUICK[n % 8]][2]["score"] or 0 for n in range(40))
     assert run.stdout.split() == [str(expected), "40"], run.stderr[-2000:]
 
 
@@ -223,7 +297,7 @@ def test_a_library_that_is_missing_here_needs_a_human_and_aborts_nothing(hand_in
     folder = hand_in("ben.ipynb", golden.KINDS["torch_answer"][1])
     ann, ben = grade(folder)
     assert (ann["score"], ann["status"]) == (4.0, "graded")
-    assert (ben["score"], ben["status"], ben["max_score"]) == (0.0, "needs-human", 4.0)
+    assert (ben["score"], ben["status"], ben["max_score"]) == (None, "needs-human", 4.0)
     assert "it needs torch" in ben["notes"][0]
 
 
@@ -252,9 +326,9 @@ def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in
 
     monkeypatch.setattr(examiner, "judge", failing)
     (row,) = grade(hand_in("ann.ipynb"))
-    assert (row["status"], row["score"]) == ("needs-human", 3.0)
+    assert (row["status"], row["score"]) == ("needs-human", None)
     assert row["exercises"][0]["status"] == "broken" and "our mistake" in row["exercises"][0]["message"]
     monkeypatch.setattr(interview, "parts_of", lambda *_: 1 / 0)
     (row,) = grade(hand_in("ann.ipynb"))
-    assert (row["status"], row["score"], row["max_score"]) == ("needs-human", 0.0, 4.0)
+    assert (row["status"], row["score"], row["max_score"]) == ("needs-human", None, 4.0)
     assert "our mistake" in row["notes"][0]

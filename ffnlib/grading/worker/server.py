@@ -7,6 +7,7 @@ and (by closing) end everything. It never reads a submission.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -17,13 +18,13 @@ import struct
 import sys
 import traceback
 
-REPLY = struct.Struct("!qqd")  # process id or status, largest memory in kilobytes, CPU seconds
+REPLY = struct.Struct("!q")  # process id or wait status
 ALWAYS = ("numpy.random", "numpy.linalg", "numpy.ma", "resource", "ffnlib.grading.worker")
 OWN = ("ffnlib.layer", "ffnlib.activations", "ffnlib.examination.verdict", "ffnlib.examination.modules")
 
 
 def serve(control: socket.socket, memory: int, seconds: float) -> None:
-    """Obey the control socket until it closes."""
+    """Obey the control socket until the judge is gone, and end every worker then."""
     for name in (*ALWAYS, *OWN):
         importlib.import_module(name)
     from ffnlib.grading.worker import sandbox
@@ -32,23 +33,24 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
     gc.collect()
     gc.freeze()
     children: set[int] = set()
-    while True:
-        message, descriptors, *_ = socket.recv_fds(control, 256, 1)
-        if not message:
-            for child in children:
-                end(child)
-            return
-        word, _, rest = message.partition(b" ")
-        if word == b"load":
-            load(rest.decode())
-            control.sendall(REPLY.pack(0, 0, 0.0))
-        elif word == b"fork":
-            child = fork(control, descriptors[0], memory, seconds, rules)
-            children.add(child)
-            control.sendall(REPLY.pack(child, 0, 0.0))
-        elif word == b"end":
-            children.discard(int(rest))
-            control.sendall(REPLY.pack(*end(int(rest))))
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the judge is gone before it has its reply
+        while True:
+            message, descriptors, *_ = socket.recv_fds(control, 256, 1)
+            word, _, rest = message.partition(b" ")
+            if not message:
+                break
+            if word == b"load":
+                load(rest.decode())
+                control.sendall(REPLY.pack(0))
+            elif word == b"fork":
+                child = fork(control, descriptors[0], memory, seconds, rules)
+                children.add(child)
+                control.sendall(REPLY.pack(child))
+            elif word == b"end":
+                children.discard(int(rest))
+                control.sendall(REPLY.pack(end(int(rest))))
+    for child in children:
+        end(child)
 
 
 def load(name: str) -> None:
@@ -81,18 +83,17 @@ def fork(control: socket.socket, descriptor: int, memory: int, seconds: float, r
         os._exit(status)
 
 
-def end(child: int) -> tuple[int, int, float]:
-    """Kill a worker with its process group; return its wait status, largest memory and CPU seconds."""
+def end(child: int) -> int:
+    """Kill a worker with its process group; return its wait status."""
     for kill in (os.killpg, os.kill):
         try:
             kill(child, signal.SIGKILL)
         except OSError:
             continue
     try:
-        _, status, usage = os.wait4(child, 0)
+        return os.waitpid(child, 0)[1]
     except ChildProcessError:
-        return 0, 0, 0.0
-    return status, usage.ru_maxrss, usage.ru_utime + usage.ru_stime
+        return 0
 
 
 def main() -> None:
