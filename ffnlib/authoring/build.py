@@ -18,6 +18,7 @@ from ffnlib.authoring.notebook import (
     read,
     role,
     title,
+    without_outputs,
     write,
 )
 from ffnlib.authoring.regions import BEGIN
@@ -198,15 +199,11 @@ def nbgrader_entry(grade_id, solution):
 
 def learner_notebook(solved):
     """Return what a learner opens: no solutions, no solution-only cells, no outputs."""
-    cells = []
-    for cell in solved["cells"]:
-        if role(cell) == "solution-only":
-            continue
-        cell = dict(cell)
-        if cell["cell_type"] == "code":
-            cell |= {"execution_count": None, "outputs": []}
-            cell["source"] = learner_source(solved["cells"], cell)
-        cells.append(cell)
+    cells = [
+        cell | {"source": learner_source(solved["cells"], cell)}
+        for cell in without_outputs(solved)["cells"]
+        if role(cell) != "solution-only"
+    ]
     lesson = solved["metadata"].get("ffn", {}).get("lesson", "")
     cells = front_ends.opened_elsewhere(cells, lesson, front_ends.REPOSITORY)
     return canonical({"cells": cells, "metadata": solved["metadata"]})

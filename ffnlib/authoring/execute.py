@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ffnlib.authoring import collected, outputs
-from ffnlib.authoring.notebook import NotebookError, canonical, lesson_files, read, write
+from ffnlib.authoring.notebook import NotebookError, canonical, lesson_files, read, without_outputs, write
 
 SECONDS_A_CELL = 120
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -36,18 +36,9 @@ def execute_lessons(root, names):
 
 def execute(file):
     """Return the notebook in `file` as it stands after a run from top to bottom, in canonical form."""
-    notebook = _bare(read(file))
+    notebook = without_outputs(read(file))  # nothing of an earlier run can survive
     with tempfile.TemporaryDirectory() as folder, environment(FFNLIB_PROGRESS=str(Path(folder) / "progress.jsonl")):
         return canonical(_run(notebook, Path(file).parent))
-
-
-def _bare(notebook):
-    """Return the notebook without outputs, so that nothing of an earlier run can survive."""
-    notebook = canonical(notebook)
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell |= {"execution_count": None, "outputs": []}
-    return notebook
 
 
 def _run(notebook, folder):

@@ -6,7 +6,7 @@ notebook can change the verdict on it. `python3 -m ffnlib grade` judges in anoth
 
 from pathlib import Path
 
-from ffnlib.authoring.notebook import canonical, lesson_files, read, write
+from ffnlib.authoring.notebook import lesson_files, read, without_outputs, write
 
 CONFIGURATION = '''"""Settings for nbgrader: https://nbgrader.readthedocs.io"""
 
@@ -29,12 +29,3 @@ def write_course(root: Path, out: Path) -> list[str]:
         write(out / "source" / file.stem / file.name, without_outputs(read(file)))
     (out / "nbgrader_config.py").write_text(CONFIGURATION, encoding="utf-8")
     return [file.stem for file in files]
-
-
-def without_outputs(notebook: dict) -> dict:
-    """Return a notebook as it is before it was run, so that a release never carries an answer's output."""
-    cells = [
-        cell | {"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else cell
-        for cell in notebook["cells"]
-    ]
-    return canonical(notebook | {"cells": cells})

@@ -99,6 +99,15 @@ def _canonical_cell(cell):
     return kept
 
 
+def without_outputs(notebook):
+    """Return a canonical copy as it is before it was run."""
+    notebook = canonical(notebook)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": None, "outputs": []}
+    return notebook
+
+
 def canonical_outputs(outputs, count):
     """Return stored outputs with merged streams and, of every picture or object, only `STORED_MIMES`."""
     kept = []
