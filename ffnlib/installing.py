@@ -108,10 +108,13 @@ def activity(lines: list[str], installed: Callable[[], int]) -> str:
 
 
 def packages_installed(environment: Path, since: float) -> int:
-    """Count the packages that have become complete in an environment since a time."""
+    """Count the packages that have become complete in an environment since a time.
+
+    pip writes INSTALLER when a package is unpacked and compiled; the wheel's own RECORD is there long before.
+    """
     places = ("lib/python*/site-packages", "Lib/site-packages")
-    records = [record for place in places for record in environment.glob(f"{place}/*.dist-info/RECORD")]
-    return sum(written_at(record) >= since for record in records)
+    marks = [mark for place in places for mark in environment.glob(f"{place}/*.dist-info/INSTALLER")]
+    return sum(written_at(mark) >= since for mark in marks)
 
 
 def written_at(file: Path) -> float:

@@ -406,9 +406,9 @@ def test_progress_counts_the_packages_that_this_step_made_complete(tmp_path):
     for name in ("numpy-2.4.6", "six-1.17.0", "torch-2.13.0"):
         (tmp_path / f"lib/python3.11/site-packages/{name}.dist-info").mkdir(parents=True)
     for name, written in {"six-1.17.0": 1_000, "torch-2.13.0": 2_000}.items():
-        record = tmp_path / f"lib/python3.11/site-packages/{name}.dist-info/RECORD"
-        record.touch()
-        os.utime(record, (written, written))
+        mark = tmp_path / f"lib/python3.11/site-packages/{name}.dist-info/INSTALLER"
+        mark.touch()
+        os.utime(mark, (written, written))
     assert installing.packages_installed(tmp_path, since=0) == 2
     assert installing.packages_installed(tmp_path, since=1_500) == 1
 
