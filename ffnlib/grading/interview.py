@@ -66,7 +66,9 @@ class Interview:
     examiner: Examiner
     workshop: Workshop
     notes: list[str] = field(default_factory=list)
-    skipped: dict[int, str] = field(default_factory=dict)  # {cell: why it is left out}
+    skipped: set[int] = field(default_factory=set)
+    failures: dict[int, str] = field(default_factory=dict)  # {cell: how it failed}
+    told: set[int] = field(default_factory=set)  # cells whose failure stands beside an exercise
     everything: bool = False  # all cells are run, not only those that are needed
     last: int = 0  # the last cell to run, 0 for all
     session: Session | None = None
@@ -95,16 +97,24 @@ class Interview:
                 self.session = open_session(worker, parts, self.names, self.deadline, self.settings.timeout / 3)
                 if not (self.settings.trusted or is_confined(self.session.layers)):
                     raise CannotWork("a worker stands outside the sandbox that the others have")
-                self.note_failures()
+                self.see_failures(parts)
                 return True
             except Stopped as stopped:
                 if not stopped.cell:
                     self.note(f"the cells could not be run: {stopped.words}")
                     return False
-                self.skipped[stopped.cell] = stopped.words
-                self.note(f"{self.places[stopped.cell]} is left out: {stopped.words}")
+                self.skipped.add(stopped.cell)
+                self.failures[stopped.cell] = f"{self.places[stopped.cell]} is left out: {stopped.words}"
         self.note(f"more than {MOST_REPLAYS} cells did not end, or ended the process")
         return False
+
+    def see_failures(self, parts: list[Part]) -> None:
+        """Take down how those of the learner's cells failed that have just been run."""
+        for part in parts:
+            raised = self.session.failed.get(part.number)
+            self.failures.pop(part.number, None)  # of an earlier run, without the cells that it needs
+            if raised is not None and part.changed:
+                self.failures[part.number] = f"{self.places[part.number]} failed: {self.error_words(raised)}"
 
     def fresh_worker(self, parts: list[Part]):
         """Return a worker; the time that loading its libraries takes is not the submission's."""
@@ -201,19 +211,16 @@ class Interview:
             return None
         because = f"the cell that should define {name} did not run to its end, so there is no answer to try"
         step = "run that cell in Jupyter: it has to end, and without an error"
-        lines = (("failed", trouble), ("because", because), ("next", step))
+        lines = (("cell", trouble), ("because", because), ("next", step))
         return Verdict(exercise.id, NOT_YET, DOES_NOT_RUN, lines, ())
 
     def trouble_with(self, name: str, exercise: str = "") -> str | None:
         """Return what happened to the learner's last cell that should define a name and failed."""
         for part in reversed(self.parts):
-            if not part.changed or not ((exercise and part.exercise == exercise) or defines(part.source, name)):
-                continue
-            place = self.places[part.number]
-            if part.number in self.skipped:
-                return f"{place}: {self.skipped[part.number]}"
-            if part.number in self.session.failed:
-                return f"{place}: {self.error_words(self.session.failed[part.number])}"
+            own = (exercise and part.exercise == exercise) or defines(part.source, name)
+            if own and part.changed and part.number in self.failures:
+                self.told.add(part.number)
+                return self.failures[part.number]
         return None
 
     def causes_of_missing_names(self, evidence: Evidence) -> list[tuple[str, str]]:
@@ -254,13 +261,12 @@ class Interview:
             return [Verdict(exercise.id, STOPPED, None, (("because", str(error)),)) for exercise in self.exercises]
         finally:
             self.close()
+            self.note_failures()
 
     def note_failures(self) -> None:
-        """Note the learner's cells that raised, and the commands that were not run."""
-        for part in self.parts:
-            if part.changed and part.number in self.session.failed:
-                words = self.error_words(self.session.failed[part.number])
-                self.note(f"{self.places[part.number]} failed: {words}")
+        """Note the cells that failed, unless an exercise tells of them, and the commands that were not run."""
+        for number in sorted(self.failures.keys() - self.told):
+            self.note(self.failures[number])
         commands = [self.places[part.number] for part in self.parts if part.needed and COMMAND.search(part.source)]
         if commands:
             self.note(f"commands (% or !) are not run: {', '.join(commands)}")

@@ -29,7 +29,7 @@ class Journal:
             self.seed = lines[0]["seed"]
             if lines[0]["limits"] != limits:
                 raise OtherRun(
-                    f"{path} was begun with {lines[0]['limits']} and this run has {limits}; "
+                    f"{path} was begun with {options(lines[0]['limits'])}, and this run has {options(limits)}; "
                     "give the same options, or leave out --resume to begin anew"
                 )
             self.rows = {line["key"]: line["row"] for line in lines[1:] if "key" in line and "row" in line}
@@ -70,6 +70,11 @@ class Journal:
     def row(self, submission: Submission) -> dict | None:
         """Return the row of a submission that is done already, or None: a file that was changed is not done."""
         return self.rows.get(key_of(submission))
+
+
+def options(limits: dict) -> str:
+    """Return settings as they are given on the command line."""
+    return " ".join(f"--{name} {value}" for name, value in limits.items() if value is not None)
 
 
 def key_of(submission: Submission) -> str:

@@ -57,14 +57,16 @@ def test_an_answer_that_was_not_begun_says_what_to_do(written):
 @pytest.mark.parametrize(
     ("case", "name", "says"),
     [
-        ("syntax", "its cell does not run", "begins with \"def relu(x)\": SyntaxError: expected ':' (line 1)"),
+        ("syntax", "its cell does not run", "begins with \"def relu(x)\" failed: SyntaxError: expected ':' (line 1)"),
         ("counted", "its cell does not run", "the cell [11] that begins with"),
-        ("endless", "its cell does not run", 'begins with "while True:": it did not end in 3 s'),
+        ("endless", "its cell does not run", 'begins with "while True:" is left out: it did not end in 3 s'),
         ("memory", "more memory than there is", "the memory limit of 512 MB was reached"),
-        ("helper", "unknown name", 'note: the cell that begins with "def plus(x)": SyntaxError'),
+        ("helper", "unknown name", 'note: the cell that begins with "def plus(x)" failed: SyntaxError'),
     ],
 )
 def test_what_kept_an_answer_from_being_tried_stands_beside_it(written, case, name, says):
     status, found, message = relu(written, case)
     assert (status, found) == ("not-yet", name), message
     assert says in message
+    told = next(line for line in message.splitlines() if says in line).partition(": ")[2]
+    assert told not in written[0][case]["notes"]  # once is enough
