@@ -245,7 +245,7 @@ def check_notebook(args) -> int:
             print(f"  {label:<10}{text}")
     for note in row["notes"]:
         print(f"note: {note}")
-    points = sum(result["points"] for result in row["exercises"])
+    points = sum(result["points"] or 0 for result in row["exercises"])
     if row["exercises"]:
         print(f"{row['lesson']}: {points:g} of {row['max_score']:g} points")
     return GRADED if row["exercises"] and points == row["max_score"] else SOME_NEED_A_HUMAN

@@ -313,7 +313,7 @@ def graded_row(submission: Submission, examiner: Examiner, workshop: Workshop) -
     if broken:
         interview.note(f"not judged, which is our mistake: {', '.join(broken)}")
     human = bool(broken) or not interview.asked
-    results = [result_row(exercise, verdict) for exercise, verdict in zip(exercises, verdicts)]
+    results = [result_row(exercise, verdict, bool(interview.asked)) for exercise, verdict in zip(exercises, verdicts)]
     row = row_without_verdicts(submission, interview.notes, exercises) | {"exercises": results}
     return row if human else row | {"status": GRADED, "score": sum(result["points"] for result in results)}
 
@@ -332,12 +332,13 @@ def row_without_verdicts(submission: Submission, notes, exercises: tuple[Exercis
     }
 
 
-def result_row(exercise: Exercise, verdict: Verdict) -> dict:
-    """Return one exercise's part of a row."""
+def result_row(exercise: Exercise, verdict: Verdict, asked: bool) -> dict:
+    """Return one exercise's part of a row; its points are not known when nothing was `asked`, or nothing judged."""
+    points = float(exercise.points) if verdict.status == PASSED else 0.0
     return {
         "id": exercise.id,
         "status": verdict.status,
-        "points": float(exercise.points) if verdict.status == PASSED else 0.0,
+        "points": points if asked and verdict.status != BROKEN else None,
         "max_points": float(exercise.points),
         "misconception": verdict.misconception,
         "message": "\n".join(f"{label}: {text}" for label, text in verdict.lines),

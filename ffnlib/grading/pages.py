@@ -46,16 +46,17 @@ def page(title: str, body: str) -> str:
     )
 
 
-def points(number: float) -> str:
+def points(number: float | None) -> str:
     """Return points without needless digits."""
-    return f"{number:g}"
+    return "?" if number is None else f"{number:g}"
 
 
 def feedback(row: dict) -> str:
     """Return the page that a learner receives for one notebook."""
     sure = row["status"] == GRADED
-    reached = f"{points(sum(result['points'] for result in row['exercises']))} of {points(row['max_score'])} points"
-    parts = [f"<p>{escape(row['student'])}: {reached}{'' if sure else ' so far'}.</p>"]
+    reached = sum(result["points"] or 0 for result in row["exercises"])
+    words = f"{points(reached)} of {points(row['max_score'])} points{'' if sure else ' so far'}"
+    parts = [f"<p>{escape(row['student'])}: {words}.</p>"]
     if not sure:
         parts.append("<p><strong>This is not final: a person still looks at this notebook.</strong></p>")
     for result in row["exercises"]:

@@ -17,6 +17,7 @@ import pytest
 
 from ffnlib.__main__ import main, make_parser
 from ffnlib.grading.cli import Progress, grade_folder
+from ffnlib.grading.examiner import Settings
 from ffnlib.grading.journal import NAME, Journal, OtherRun
 from tests.environments import environment
 from tests.grading import build_submissions as golden
@@ -202,6 +203,7 @@ def test_who_handed_in_another_lesson_only_is_not_lost(hand_in, tmp_path):
 
 def test_every_option_of_grade_says_what_it_is_and_what_it_is_without():
     parser = make_parser("grade")._subparsers._group_actions[0].choices["grade"]
+    assert (parser.get_default("timeout"), parser.get_default("memory")) == (Settings.timeout, Settings.memory)
     for action in parser._actions:
         assert action.help
         if not action.required and action.dest != "help":
@@ -316,7 +318,7 @@ def test_a_server_that_was_killed_is_replaced(hand_in, tmp_path):
         workshop.close()
 
 
-def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in, grade, monkeypatch):
+def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in, grade, monkeypatch, tmp_path):
     from ffnlib.grading import examiner, interview
 
     judged = examiner.judge
@@ -328,6 +330,11 @@ def test_a_mistake_of_the_graders_costs_nobody_points_and_aborts_nothing(hand_in
     (row,) = grade(hand_in("ann.ipynb"))
     assert (row["status"], row["score"]) == ("needs-human", None)
     assert row["exercises"][0]["status"] == "broken" and "our mistake" in row["exercises"][0]["message"]
+    assert [each["points"] for each in row["exercises"]] == [None, 1.0, 1.0, 1.0]
+    assert "not judged, which is our mistake: relu" in row["notes"]
+    assert "give those points by hand" in (tmp_path / "out" / "class.html").read_text("utf-8")
+    feedback = (tmp_path / "out" / "feedback" / "ann" / "01_formula.html").read_text("utf-8")
+    assert "relu: could not be judged, ? of 1" in feedback and "3 of 4 points so far" in feedback
     monkeypatch.setattr(interview, "parts_of", lambda *_: 1 / 0)
     (row,) = grade(hand_in("ann.ipynb"))
     assert (row["status"], row["score"], row["max_score"]) == ("needs-human", None, 4.0)

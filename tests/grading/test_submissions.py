@@ -59,6 +59,13 @@ def test_points_are_given_for_passed_exercises_and_for_nothing_else(rows):
         assert row["score"] == (passed if row["status"] == "graded" else None)
 
 
+def test_points_that_nobody_could_judge_are_not_known(rows):
+    for row in rows.values():
+        for result in row["exercises"]:
+            assert (result["points"] is None) <= (row["status"] == "needs-human")
+    assert [result["points"] for result in rows["answers_deleted"]["exercises"]] == [None] * 4
+
+
 def test_no_hidden_input_is_shown(rows):
     for row in rows.values():
         for result in row["exercises"]:
