@@ -72,7 +72,7 @@ def build(root, exercises):
     for file, notebook in solved.items():
         write(file, notebook)
         write(root / "notebooks" / file.name, learner_notebook(notebook))
-        for note in outputs.long_texts(notebook):
+        for note in (*outputs.not_run(notebook), *outputs.long_texts(notebook)):
             print(f"note: {shown(root, file)}: {note}")
     for stray in strays(root, solved):
         stray.unlink()

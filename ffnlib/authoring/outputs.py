@@ -121,6 +121,12 @@ def _words(cell):
                 yield re.sub(r"<Figure size [^>]*>", " ", text)
 
 
+def not_run(notebook):
+    """Yield a note when a lesson was not run from top to bottom as it stands."""
+    for cell, _, message in _counts(notebook):
+        yield f"cell {cell['id']} has not been run as it stands: {message}"
+
+
 def long_texts(notebook):
     """Yield a note for every text cell twice as long as the thirty words lessons aim at; tables do not count."""
     for number, cell in enumerate(notebook["cells"], 1):

@@ -78,6 +78,13 @@ def test_answer_and_check_cells_carry_nbgraders_metadata_in_both_notebooks(lesso
         assert marked == ["double-answer", "double-check", "half-answer", "half-check"]
 
 
+def test_a_lesson_that_was_not_run_is_noted(lesson, capsys):
+    built(lesson)
+    told = capsys.readouterr().out
+    assert "note: solutions/01_tiny.ipynb: cell setup has not been run as it stands" in told
+    assert "run `python3 -m ffnlib build --execute 01_tiny`" in told
+
+
 def test_building_twice_changes_no_byte(lesson):
     built(lesson)
     first = lesson.file.read_bytes(), lesson.built.read_bytes()
