@@ -157,17 +157,18 @@ def newest_of_each(submissions: list[Submission]) -> list[Submission]:
 def rows_of_other_lessons(submissions: list[Submission], lesson: str | None) -> list[dict]:
     """Return a row for every notebook of another lesson than the one that is graded.
 
-    A student who handed in nothing else may have taken the wrong file: a human has to look at it.
+    A student who handed in nothing else may have taken the wrong file: a human has to look at the newest one.
     """
     if lesson is None:
         return []
-    complete = {each.student for each in submissions if each.lesson == lesson}
+    seen = {each.student for each in submissions if each.lesson == lesson}
     rows = []
-    for each in submissions:
+    for each in sorted(submissions, key=lambda each: (each.time, each.file), reverse=True):
         if each.lesson not in (lesson, None):
             note = f"it is the lesson {each.lesson}, and only {lesson} is graded"
             row = row_without_verdicts(replace(each, lesson=None), (*each.notes, note))
-            rows.append(row | ({"status": OTHER_LESSON} if each.student in complete else {}))
+            rows.append(row | ({"status": OTHER_LESSON} if each.student in seen else {}))
+            seen.add(each.student)
     return rows
 
 

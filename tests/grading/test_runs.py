@@ -193,12 +193,17 @@ def test_one_lesson_of_many(hand_in, grade):
 def test_who_handed_in_another_lesson_only_is_not_lost(hand_in, tmp_path):
     hand_in("ann.ipynb")
     made = [golden.cell("def gelu(x):\n    return x", "answer", "gelu")]
-    folder = hand_in("ben.ipynb", golden.notebook(made, metadata={"ffn": {"lesson": "05_activations"}}))
+    hand_in("ben/05_activations.ipynb", golden.notebook(made, metadata={"ffn": {"lesson": "05_activations"}}))
+    made = [golden.cell("def swiglu(x):\n    return x", "answer", "swiglu")]
+    folder = hand_in("ben/06_gated_units.ipynb", golden.notebook(made))
+    os.utime(folder / "ben" / "06_gated_units.ipynb", (1, 1))
     assert main(["grade", str(folder), "--out", str(tmp_path / "out"), "--lesson", "01_formula"]) == 2
     with open(tmp_path / "out" / "grades.csv", encoding="utf-8") as stream:
         scores = {row["student_id"]: (row["assignment"], row["score"]) for row in csv.DictReader(stream)}
     assert scores == {"ann": ("01_formula", "4.0"), "ben": ("01_formula", "")}
-    assert "it is the lesson 05_activations" in (tmp_path / "out" / "class.html").read_text("utf-8")
+    page = (tmp_path / "out" / "class.html").read_text("utf-8")
+    assert "it is the lesson 05_activations" in page and "06_gated_units" not in page  # the newest is enough
+    assert "3 submissions: 1 graded, 1 for you to look at" in page and "1 of another lesson" in page
 
 
 def test_every_option_of_grade_says_what_it_is_and_what_it_is_without():
