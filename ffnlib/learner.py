@@ -7,6 +7,7 @@ since points are given elsewhere.
 from __future__ import annotations
 
 import dataclasses
+import dis
 import functools
 import inspect
 import json
@@ -94,7 +95,8 @@ def examine(exercise, answer, seed: int) -> Verdict:
     started = time.perf_counter()
     try:
         probes = _probes(exercise.id, seed)
-        return judge(exercise, probes, gather(probes, answer, exercise.wanted, exercise.library))
+        verdict = judge(exercise, probes, gather(probes, answer, exercise.wanted, exercise.library))
+        return _with_notes_on_code(verdict, answer) if verdict.status == NOT_YET else verdict
     except KeyboardInterrupt:
         seconds = time.perf_counter() - started
         because = f"you stopped it after {seconds:.0f} s, while your answer was being called"
@@ -104,6 +106,21 @@ def examine(exercise, answer, seed: int) -> Verdict:
         text = f"this is our mistake, your work is safe ({type(error).__name__}: {error})"
         step = "please tell whoever gave you this course, with this line"
         return Verdict(exercise.id, BROKEN, None, (("because", text), ("next", step)))
+
+
+def _with_notes_on_code(verdict: Verdict, answer) -> Verdict:
+    """Add what a wrong answer's own code shows at once: arrays of other cells, and ^ where a power may be meant."""
+    if not inspect.isfunction(answer):
+        return verdict
+    steps = list(dis.get_instructions(answer))
+    names = dict.fromkeys(step.argval for step in steps if step.opname == "LOAD_GLOBAL")
+    taken = [name for name in names if isinstance(answer.__globals__.get(name), np.ndarray)]
+    notes = []
+    if taken:
+        notes.append(f"this answer takes {' and '.join(taken)} from another cell: the same numbers in every call")
+    if any(step.argrepr == "^" or step.opname == "BINARY_XOR" for step in steps):
+        notes.append("^ is no power in Python but the exclusive or of bits; a power is written **")
+    return dataclasses.replace(verdict, lines=(*verdict.lines, *(("note", text) for text in notes)))
 
 
 @functools.lru_cache(maxsize=256)

@@ -57,6 +57,23 @@ def test_an_exercise_without_an_answer_is_told_how_to_hand_it_in():
     assert "check('relu', relu)" in check("relu").message
 
 
+HIDDEN = np.array([2.5, 0.0, 4.0, 0.0])
+
+
+def test_a_wrong_answer_is_told_which_arrays_it_takes_from_another_cell():
+    def of_another_cell(x, W1, b1, W2, b2):
+        return HIDDEN @ W2 + b2
+
+    message = check("feed_forward", of_another_cell).message
+    assert "this answer takes HIDDEN from another cell: the same numbers in every call" in message
+    assert "from another cell" not in check("relu", np.abs).message + check("relu", lambda x: -x).message
+
+
+def test_a_wrong_answer_with_a_caret_is_told_how_a_power_is_written():
+    assert "a power is written **" in check("global_parameters", lambda T, d: (T * d) ^ 2).message
+    assert "a power is written **" not in check("global_parameters", lambda T, d: T * d).message
+
+
 def test_another_seed_asks_other_numbers():
     first = check("relu", np.abs, seed=1).message
     assert first == check("relu", np.abs, seed=1).message

@@ -229,6 +229,9 @@ def read_count(_kind, seen) -> Reading:
     if isinstance(value, float) and not math.isfinite(value):
         return Reading(value, notes, complaint)
     if isinstance(value, (float, Fraction)):
+        if value != int(value) and abs(value - round(value)) <= min(4 * math.ulp(value), 1e-3):
+            note = f"{value!r} was read as {round(value)}: / may leave a rounding error in a whole number, // does not"
+            return Reading(round(value), (*notes, note), complaint)
         if value == int(value):
             return Reading(
                 int(value), (*notes, f"a {type(value).__name__} with a whole value was read as an integer"), complaint

@@ -122,16 +122,16 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     named, more = _cause(exercise, evidence, trials, [shown, *(t for t in wrong if t is not shown)], complaint)
     if named:
         shown = _telling(wrong, changed if named[0] == explain.MODIFIES_INPUT else _with_complaint(trials, named[0]))
+    called, got = _called_and_got(exercise, shown)
+    more = [text for text in more if not got[1] or got[1] not in text]  # told once is enough
     notes = (*_notes([shown], trials), *(("note", text) for text in more))
     if named is None:
-        return _not_yet(
-            exercise, None, (*_called_and_got(exercise, shown), *explain.what_is_known(exercise, trials, shown), *notes)
-        )
+        return _not_yet(exercise, None, (called, got, *explain.what_is_known(exercise, trials, shown), *notes))
     name, because, step = named
     own = shown.reading.complaint if shown.reading else None
     if own and own.name == name:  # said of the call that is shown, not of the first one
         because, step = own.because, own.next
-    seen = [line for line in _called_and_got(exercise, shown) if line[1] != because]
+    seen = [line for line in (called, got) if line[1] != because]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
 
 

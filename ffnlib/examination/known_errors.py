@@ -21,8 +21,8 @@ MATH_TOO_LARGE = (
 )
 FRACTIONS_IN_WHOLE = (
     "fractions in an integer array",
-    "an array of whole numbers cannot take fractions: x -= ... writes into x itself, and np.zeros_like(x) has its type",
-    "write x = x - ... for a new array; to fill one, ask for dtype=float or np.zeros(x.shape)",
+    "an array of whole numbers cannot take fractions: x += ... and x -= ... write into x itself, and np.zeros_like(x) has its type",
+    "write x = x + ... for a new array; to fill one, ask for dtype=float or np.zeros(x.shape)",
 )
 SECOND_IS_AXIS = (
     "an array where an axis belongs",
@@ -44,6 +44,31 @@ OUT_OF_MEMORY = (
     "the memory ran out: an array or a list is made that is far larger than the result",
     "write the shape of every intermediate result beside its line; does a loop end, does a list stop growing?",
 )
+CHOICE_MISSING = (
+    "np.where with two arguments",
+    "np.where takes a condition and two choices, and here one choice is missing",
+    "np.where(condition, where it holds, where it does not)",
+)
+NO_SUCH_METHOD = (
+    "a method NumPy does not have",
+    "a NumPy array has no attribute of this name; PyTorch's tensors may have one",
+    "look for the function of np: np.maximum, np.clip, np.transpose; [..., None] adds an axis",
+)
+TOO_FEW_ARGUMENTS = (
+    "arguments missing in a call",
+    "the answer calls a function with fewer arguments than it takes",
+    "which names stand in the brackets of its definition? hand all of them on",
+)
+LAYER_FOR_RESULT = (
+    "a layer where its result is needed",
+    "a class of torch.nn makes a layer, and what comes out is that layer, not what it makes of x",
+    "torch.relu(h) computes at once; torch.nn.ReLU()(h) makes the layer first and then calls it",
+)
+NUMPY_ON_TENSOR = (
+    "a function of NumPy on a tensor",
+    "a function of NumPy is given a tensor of PyTorch, and would lose the way back to its gradient",
+    "torch has its own functions: torch.relu, torch.maximum, torch.exp",
+)
 KNOWN = (
     ("MemoryError", "", OUT_OF_MEMORY),
     ("RuntimeError", "can't allocate memory", OUT_OF_MEMORY),
@@ -58,6 +83,11 @@ KNOWN = (
     ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
     ("ValueError", "need at least one array to", NOTHING_TO_STACK),
     ("ValueError", "values to unpack", AXES_TAKEN_APART),
+    ("TypeError", "required positional argument", TOO_FEW_ARGUMENTS),
+    ("TypeError", "must be Tensor, not", LAYER_FOR_RESULT),
+    ("RuntimeError", "Can't call numpy() on Tensor", NUMPY_ON_TENSOR),
+    ("AttributeError", "'numpy.ndarray' object has no attribute", NO_SUCH_METHOD),
+    ("ValueError", "either both or neither of x and y", CHOICE_MISSING),
 )
 
 

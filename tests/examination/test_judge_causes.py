@@ -178,3 +178,15 @@ def test_no_note_speaks_of_another_call_than_the_one_that_is_shown():
 def test_running_out_of_memory_is_named():
     verdict = verdict_on(lambda x: np.zeros((2**30, 2**29)), TWO_SIZES)
     assert verdict.misconception == "more memory than there is"
+
+
+def test_the_call_that_is_shown_is_one_in_which_the_cause_was_seen():
+    exercise = made_up(
+        oracle=lambda n: (n, 0),
+        returns=Parts(("a", "b"), (Count(), Count())),
+        probes=lambda rng: (call(3), call(5)),
+        misconceptions=(),
+    )
+    message = verdict_on(lambda n: n if n == 5 else n // 0, exercise).message
+    assert "where (a, b) is asked for" in message
+    assert "n = 5" in message and "ZeroDivisionError" not in message

@@ -87,6 +87,7 @@ SELF_TEST_C = Exercise(
         Misconception("biases of one", lambda W1, W2, x: W2 @ relu(W1 @ x + 1) + 1, "biases of 1 are added", "the biases are zero here"),
         Misconception("first bias of one", lambda W1, W2, x: W2 @ relu(W1 @ x + 1), "a bias of 1 is added to the hidden values", "the biases are zero here"),
         Misconception("negated", lambda W1, W2, x: -(W2 @ relu(W1 @ x)), "the sign of the result is turned", "is there a minus on the way?"),
+        Misconception("one printed result", lambda W1, W2, x: np.array([2, 0]), "(2, 0), which the worked example gives for (1, 0), comes back whatever is asked", "compute it from W1, W2 and x: other numbers are asked as well"),
         Misconception("the worked result", _the_worked_result, "the result of the worked example comes back whatever the weights are", "compute it from W1, W2 and x: other numbers are asked as well"),
         Misconception("divided by the root", lambda W1, W2, x: W2 @ relu(W1 @ x / np.sqrt(len(x))), "W1 x is divided by the root of d_model, as scores are in attention", "the layer has no scale"),
     ),

@@ -176,6 +176,7 @@ RMS_NORM = Exercise(
         Misconception("eps subtracted", lambda x, gamma, eps: gamma * x / np.sqrt(row_mean_square(x) - eps), "eps is subtracted from the mean square", "eps keeps the root away from zero: which sign does that?"),
         Misconception("eps before the square", lambda x, gamma, eps: gamma * x / np.sqrt(row_mean_square(x + eps)), "eps is added to x before it is squared", "eps is added to the mean of the squares"),
         Misconception("eps in every square", lambda x, gamma, eps: gamma * x / np.sqrt(np.sum(np.square(x) + eps, axis=-1, keepdims=True)), "the squares are summed instead of averaged, with eps in every one of them", "a mean is asked for, and eps is added once"),
+        Misconception("divided by the length", lambda x, gamma, eps: gamma * x / np.linalg.norm(x, axis=-1, keepdims=True), "x is divided by its length: the squares are summed instead of averaged, and eps is left out", "root of (mean of the squares plus eps)"),
         Misconception("eps in the numerator", lambda x, gamma, eps: gamma * (x + eps) / np.sqrt(row_mean_square(x)), "eps is added to the numerator", "eps protects the division: it belongs to the mean square"),
         Misconception("eps after the division", lambda x, gamma, eps: gamma * (x / np.sqrt(row_mean_square(x)) + eps), "eps is added after the division", "look at the brackets: eps belongs inside the root"),
         Misconception("eps at the end", lambda x, gamma, eps: gamma * x / np.sqrt(row_mean_square(x)) + eps, "eps is added at the end", "look at the brackets: eps belongs inside the root"),

@@ -117,6 +117,7 @@ GELU = Exercise(
         Misconception("density", lambda x: x * _density(x), "x is multiplied by the normal density instead of its distribution function", "the density goes to 0 for large x; Phi goes to 1"),
         Misconception("upper tail", lambda x: 0.5 * x * (1 - erf(np.asarray(x) / math.sqrt(2))), "erf enters with a minus, so the upper tail is used", "for large x the result should be x, not 0"),
         Misconception("one missing", lambda x: 0.5 * x * erf(np.asarray(x) / math.sqrt(2)), "the 1 in 1 + erf is missing", "far below zero the result should be 0: what is erf there?"),
+        Misconception("x times erf", lambda x: x * erf(x), "x times erf(x) is returned: erf runs from -1 to 1, not from 0 to 1", "Phi(x) = (1 + erf(x / sqrt(2))) / 2"),
         Misconception("x inside the bracket", lambda x: 0.5 * (1 + x * erf(np.asarray(x) / math.sqrt(2))), "x multiplies erf only, not the whole bracket", "at x = 0 the result should be 0"),
         Misconception("brackets missing", lambda x: 0.5 * x * 1 + erf(np.asarray(x) / math.sqrt(2)), "the brackets around 1 + erf are missing", "for large x the result should be x"),
         Misconception("tanh for erf", lambda x: 0.5 * x * (1 + np.tanh(np.asarray(x) / math.sqrt(2))), "tanh stands in the place of erf", "ffnlib.activations.erf works on arrays"),

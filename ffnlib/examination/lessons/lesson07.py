@@ -225,6 +225,7 @@ ATTENTION_PARAMETERS = Exercise(
     returns=Count(),
     misconceptions=(
         Misconception("4 d^2", lambda d, n_heads, n_kv_heads: 4 * d * d, "n_kv_heads is ignored: keys and values are given as many heads as the queries", "how wide are the keys when only n_kv_heads heads have them?"),
+        Misconception("quotient rounded down", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * d * d * (n_kv_heads // n_heads), "n_kv_heads // n_heads is rounded down, to 0 for every shared head", "multiply first: 2 * d * d * n_kv_heads // n_heads"),
         Misconception("always one", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * d * (d // n_heads), "keys and values are given one head, whatever n_kv_heads says", "keys have n_kv_heads heads of d / n_heads numbers"),
         Misconception("output left out", lambda d, n_heads, n_kv_heads: d * d + 2 * _kv(d, n_heads, n_kv_heads), "one of the two square matrices is left out: the queries' or the output's", "attention has four projections: queries, keys, values, output"),
         Misconception("3 d^2", lambda d, n_heads, n_kv_heads: 3 * d * d, "n_kv_heads is ignored, and the output projection is left out", "attention has four projections: queries, keys, values, output"),
