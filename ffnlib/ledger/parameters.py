@@ -39,8 +39,8 @@ def _rows(spec: Spec) -> Iterator[Row]:
         yield from attention_rows(spec, spec.n_layers, "attention")
         yield from layer_rows(spec)
         norms = spec.n_layers * spec.norms_per_layer
-    yield Row("norms in the layers", "norms", spec.norm_vectors * d, norms)
-    yield Row("norms outside the layers", "norms", spec.norm_vectors * d, spec.final_norms)
+    yield Row("norms in the blocks", "norms", spec.norm_vectors * d, norms)
+    yield Row("norms outside the blocks", "norms", spec.norm_vectors * d, spec.final_norms)
     yield Row("output matrix", "embeddings", 0 if spec.tied else spec.vocab * d)
     yield Row("output bias", "embeddings", spec.vocab * spec.head_bias)
     yield Row("other parts", "other", spec.other_parameters)

@@ -188,7 +188,7 @@ WRONG = [
     ("decoder_parameters", lambda *a: decoder(*a[:6], not a[6], not a[7]), "a gated FFN is counted with two matrices and an ungated one with three, and tied models"),
     ("decoder_parameters", lambda *a: decoder(*a[:4], a[5], a[4], *a[6:]), "n_heads and n_kv_heads have changed places"),
     ("decoder_parameters", lambda *a: decoder(*a[:5], 1, a[6], True), "the embeddings are tied, and keys and values are given one head"),
-    ("decoder_parameters", lambda *a: decoder(*a, tables=0, norms=a[1]), "the norms in the layers are left out, and the embeddings are left out"),
+    ("decoder_parameters", lambda *a: decoder(*a, tables=0, norms=a[1]), "the norms in the blocks are left out, and the embeddings are left out"),
     ("encoder_decoder_parameters", lambda d, f, n: stacks(d, f, n, attentions=1, norm=0), "the norms are left out, and cross-attention is left out"),
     ("encoder_decoder_parameters", lambda d, f, n: stacks(d, f, n, attentions=1, bias=0, norm=0), "the norms are left out, and the biases of the FFN are left out, and cross-attention is left out"),
     ("encoder_decoder_parameters", lambda d, f, n: stacks(d, f, n, norm=1, bias=0), "each norm is given d parameters, and the biases of the FFN are left out"),

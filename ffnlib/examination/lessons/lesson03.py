@@ -391,8 +391,8 @@ GLOBAL_PARAMETERS = Exercise(
     returns=Count(),
     misconceptions=(
         Misconception("position-wise", lambda T, d: d * d, "one matrix d x d is shared by all tokens: that is the position-wise layer", "the global matrix connects every token's numbers with every token's"),
-        Misconception("one matrix a token", lambda T, d: T * d * d, "every token has a matrix d x d of its own and sees no other", "every output reads all T d inputs"),
-        Misconception("a matrix over the tokens a feature", lambda T, d: T * T * d, "every feature has a matrix T x T of its own", "every output reads all T d inputs"),
+        Misconception("one matrix a token", lambda T, d: T * d * d, "every position has a matrix d x d of its own and sees no other", "every output reads all T d inputs"),
+        Misconception("a matrix over the tokens a feature", lambda T, d: T * T * d, "each of the d numbers has a matrix T x T of its own", "every output reads all T d inputs"),
         Misconception("matrix over the tokens", lambda T, d: T * T, "one matrix T x T over the tokens is counted", "each token has d numbers, and all are connected"),
         Misconception("inputs only", lambda T, d: T * d, "the inputs are counted instead of the entries of the matrix", "the matrix has T d rows and T d columns"),
         Misconception("two matrices added", lambda T, d: T * T + d * d, "a matrix over the tokens and a matrix over the features are counted one after the other", "one matrix over all T d numbers"),

@@ -429,7 +429,7 @@ DECODER_PARAMETERS = Exercise(
         ),
         edits=(
             ("the norms are left out", without(*NORMS)),
-            ("the norms in the layers are left out", without("layer norms")),
+            ("the norms in the blocks are left out", without("layer norms")),
             ("each layer is given one norm instead of two", lambda terms, *args: {**terms, "layer norms": terms["layer norms"] // 2}),
             ("each norm is given 2d parameters, as a LayerNorm has", lambda terms, *args: {**terms, "layer norms": 2 * terms["layer norms"], "final norm": 2 * terms["final norm"]}),
             ("the embeddings are left out", without(*TABLES)),
