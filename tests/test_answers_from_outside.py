@@ -501,7 +501,7 @@ WRONG = [
     ("is_positionwise", "a row without its token axis", one_row_at_a_time_as_vectors, "row"),
     ("conv1d_weight", "not transposed", lambda W1: W1[:, :, None], "transpos"),
     ("conv1d_weight", "reshape for transpose", lambda W1: W1.reshape(W1.shape[1], W1.shape[0], 1), "reshape"),
-    ("global_parameters", "d not squared", lambda T, d: T * T * d, "each of the d numbers has a matrix T x T of its own"),
+    ("global_parameters", "d not squared", lambda T, d: T * T * d, "has a matrix T x T of its own"),
     ("global_parameters", "FLOPs", lambda T, d: 2 * (T * d) ** 2, None),
     ("global_parameters", "the position-wise one", lambda T, d: d * d, "position"),
     ("layer_norm", "over the first axis", lambda x, g, b, eps: g * (x - x.mean(0)) / np.sqrt(x.var(0) + eps) + b,

@@ -21,7 +21,7 @@ MATH_TOO_LARGE = (
 )
 FRACTIONS_IN_WHOLE = (
     "fractions in an integer array",
-    "an array of whole numbers cannot take fractions: x += ... and x -= ... write into x itself, and np.zeros_like(x) has its type",
+    "an array of whole numbers cannot take fractions: x += ... writes into x itself, and np.zeros_like(x) has its type",
     "write x = x + ... for a new array; to fill one, ask for dtype=float or np.zeros(x.shape)",
 )
 SECOND_IS_AXIS = (

@@ -94,7 +94,7 @@ def _name_bars(axes: "Axes") -> None:
 
 def _words(row: int, action: str, size: float, moved: dict[str, np.ndarray]) -> str:
     if action == EXCHANGE:
-        done = f"Exchange row {row} with row 0" if row else "Row 0 changes places with itself"
+        done = f"Exchange row {row} with row 0, add nothing" if row else "Row 0 changes places with itself"
     else:
         done = f"Add {size:g} to row {row}"
     return f"{done}: the layer moves {_rows(moved['feed-forward'])}, attention moves {_rows(moved['attention'])}."

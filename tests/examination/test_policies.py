@@ -436,7 +436,7 @@ def test_writing_into_whole_numbers_in_place_is_explained_as_such():
 
     exercise = made_up(probes=lambda rng: (call(rng.integers(-5, 6, size=(4, 5))),))
     verdict = verdict_on(in_place, exercise)
-    assert "writes into x itself" in verdict.message and "x = x - ..." in verdict.message
+    assert "writes into x itself" in verdict.message and "x = x + ..." in verdict.message
 
 
 def test_results_of_changing_kind_count_as_changing():

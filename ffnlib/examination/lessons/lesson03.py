@@ -440,11 +440,11 @@ GLOBAL_PARAMETERS = Exercise(
         ),
     ),
     hints=(
-        "Look at what goes in and what comes out: T tokens with d numbers each, on both sides.",
+        "Look at what goes in and what comes out: T rows of d numbers each, on both sides.",
         "A dense matrix has one entry for every pair of an input and an output.",
         "return (T * d) * ___",
     ),
-    why="Every one of the T d outputs reads every one of the T d inputs: T squared times what one token's matrix costs.",
+    why="Every one of the T d outputs reads every one of the T d inputs: T squared times what a matrix for one row costs.",
 )
 
 EXERCISES = (IS_POSITIONWISE, CONV1D_WEIGHT, GLOBAL_PARAMETERS)
