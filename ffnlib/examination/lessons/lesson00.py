@@ -37,6 +37,7 @@ WARM_UP = Exercise(
             "sums up", lambda x: 2 * np.sum(x), "all entries are added up first", "an array goes in, an array of that shape comes out"
         ),
         Misconception("loses the sign", lambda x: 2 * np.abs(x), "the sign of x is lost", "try a negative x by hand"),
+        Misconception("loops over the entries", lambda x: [2 * entry for entry in x], "a loop takes the entries of x one by one, and a single number has none", "multiplying by 2 serves numbers and arrays alike"),
         Misconception("two to the x", lambda x: 2.0**x, "2 is raised to the power x", "2 * x and 2 ** x differ in one star"),
     ),
     hints=(
