@@ -6,6 +6,9 @@ import re
 import time
 from urllib.parse import urlsplit
 
+from . import looking
+
+OUTPUTS = ".jp-OutputArea-output"
 RUN = re.compile(r"^\[\d+\]:?$")
 PATIENCE = 150_000  # milliseconds; a busy machine is no error
 EXTERNAL = re.compile(r"^(https?|wss?)$")
@@ -144,9 +147,23 @@ class LessonPage:
 
     def violations(self):
         """What axe finds wrong in the output areas, as readable lines."""
-        self.page.evaluate(self.axe)
-        found = self.page.evaluate("() => axe.run({include: [['.jp-OutputArea']]}, {resultTypes: ['violations']})")
-        return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
+        return looking.violations(self.page, self.axe, ".jp-OutputArea")
+
+    def too_wide(self):
+        """Outputs that run over their area, or over a card in it."""
+        return looking.too_wide(self.page, OUTPUTS)
+
+    def moving(self):
+        """What moves by itself in an output although the reader asked for reduced motion."""
+        self.page.emulate_media(reduced_motion="reduce")
+        return looking.moving(self.page, f"{OUTPUTS} > *")
+
+    def resize(self, width):
+        """Make the window as wide as this; where even a list of files has no room beside a lesson, it is closed."""
+        looking.resize(self.page, width)
+        if width < 500 and self.page.locator("#filebrowser").is_visible():
+            self.page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+            self.page.locator("#filebrowser").wait_for(state="hidden")
 
     def pictures_without_words(self):
         """Images in outputs that a screen reader could not tell."""

@@ -5,11 +5,15 @@ WIDTHS = (1280, 600, 320)  # pixels: a screen, half of one, and the first at a z
 TOO_WIDE = """within => {
     const reachable = node => node.matches('[tabindex="0"]') || node.querySelector('input') !== null;
     const scrolls = node => getComputedStyle(node).overflowX === 'auto' && reachable(node);
+    const closed = [...document.querySelectorAll('details:not([open])')];
+    closed.forEach(one => { one.open = true; });
     const inside = node => [...node.children].flatMap(child => scrolls(child) ? [] : [child, ...inside(child)]);
-    return [...document.querySelectorAll(within)].flatMap(part => [part, ...inside(part)])
+    const found = [...document.querySelectorAll(within)].flatMap(part => [part, ...inside(part)])
         .filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
         .filter(node => getComputedStyle(node).display !== 'inline' && !node.matches('input, select'))
         .map(node => `${node.scrollWidth} in ${node.clientWidth} px: ${node.outerHTML.slice(0, 200)}`);
+    closed.forEach(one => { one.open = false; });
+    return found;
 }"""
 MOVING = """within => [...document.querySelectorAll(within)].flatMap(part => [part, ...part.querySelectorAll('*')])
     .filter(node => {

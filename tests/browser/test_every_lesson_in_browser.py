@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .looking import WIDTHS
+
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 IN_NOTEBOOK_7 = ("00_start_here", "01_formula", "04_the_block")
@@ -69,10 +71,13 @@ def test_a_learner_goes_through_the_lesson(open_lesson_alone, file, front_end):
     assert page.pictures_without_words() == []
     be_wrong_then_right(page, file.stem)
     move_everything(page)
+    assert page.moving() == []
     for theme in ("Dark", "Light"):
         page.theme(f"JupyterLab {theme}")
-        assert page.violations() == []
-        page.photograph_all(theme)
+        for width in WIDTHS:
+            page.resize(width)
+            assert (width, page.violations(), page.too_wide()) == (width, [], [])
+            page.photograph_all(f"{theme}_{width}")
 
 
 def be_wrong_then_right(page, lesson):
