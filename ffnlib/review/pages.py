@@ -14,6 +14,7 @@ from ffnlib.scrolling import framed
 ON_WHITE = f"background: {WHITE}; color: {PALETTE['ink']};"
 LINK = f"color: {PALETTE['key']};"  # a dark theme's own is too light for a white card
 MARK = f"background: #F0F0F0; color: {PALETTE['ink']};"
+IN_TURN = "float: none; width: auto;"  # JupyterLab would squeeze a word into a fifth of the width beside its meaning
 CELL = f"{ON_WHITE} text-align: left; vertical-align: top; padding: 4px 12px 4px 0px; white-space: normal;"
 
 
@@ -75,7 +76,8 @@ def capital(text: str) -> str:
 
 SEARCH = (
     f'<p class="ffn-search" hidden style="{ON_WHITE}"><label>Search the claims: <input type="search" '
-    f'style="{ON_WHITE}" placeholder="sparse, S0-14, depends ..."></label> <output aria-live="polite"></output></p>'
+    f'style="{ON_WHITE} max-width: 100%; box-sizing: border-box;" placeholder="sparse, S0-14, depends ..."></label> '
+    '<output aria-live="polite"></output></p>'
 )
 SCRIPT = """<script>
 for (const page of document.querySelectorAll(".ffn-claims:not([data-ready])")) {
@@ -162,6 +164,7 @@ def _entry(terms: list[Term]) -> str:
     lesson = terms[0].lesson
     names = ", ".join(f"<strong>{escape(term.term)}</strong>" for term in terms)
     return (
-        f'<dt style="{ON_WHITE} margin-top: 6px;">{names} ({link(lesson, "lesson " + lesson[:2])})</dt>'
-        f'<dd style="{ON_WHITE} margin: 0px 0px 0px 1.5em;">{rich(terms[0].meaning)}</dd>'
+        f'<dt style="{ON_WHITE} {IN_TURN} margin-top: 6px;">'
+        f"{names} ({link(lesson, 'lesson ' + lesson[:2])})</dt>"
+        f'<dd style="{ON_WHITE} {IN_TURN} margin: 0px 0px 0px 1.5em;">{rich(terms[0].meaning)}</dd>'
     )

@@ -77,3 +77,12 @@ def test_axe_finds_nothing_in_the_outputs_in_either_theme(lesson):
         for kind in ("claims", "cards", "concepts"):
             shown(lesson, kind).locator("details").first.evaluate("one => { one.open = true; }")
             lesson.photograph(shown(lesson, kind), f"{kind}_{theme.lower()}")
+
+
+def test_a_word_of_the_glossary_has_the_whole_width_also_in_a_narrow_window(lesson):
+    lesson.resize(320)
+    entries = shown(lesson, "glossary").locator("dl")
+    whole, word = (entries.locator(part).first.bounding_box()["width"] for part in ("xpath=.", "dt"))
+    lesson.photograph(entries.locator("dd").first, "glossary_320")
+    lesson.resize(1280)
+    assert word == whole
