@@ -19,9 +19,12 @@ from ffnlib.review.pages import Page
 TOOLS = ("sphinx", "myst_nb", "furo", "latex2mathml")
 CONFIGURATION = Path(__file__).with_name("site_conf.py")
 STYLE = "figure.ffn-card { margin: 0; }\n"
-SCRIPT = """for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
-  if (wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight)
-    wide.tabIndex = 0; // so that a keyboard can scroll it, too
+SCRIPT = """function reach() { // by keyboard, too, what scrolls
+  for (const wide of document.querySelectorAll("pre, .math-wrapper, .table-wrapper, .output"))
+    if (wide.scrollWidth > wide.clientWidth || wide.scrollHeight > wide.clientHeight) wide.tabIndex = 0;
+}
+reach();
+addEventListener("resize", reach); // more scrolls in a narrow window, or at a zoom
 """
 LESSON_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb')
 FILE_LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")  # to a file of the checkout, which the site does not hold

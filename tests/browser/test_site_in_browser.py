@@ -10,6 +10,8 @@ import pytest
 
 from tests.environments import environment
 
+from .looking import moving, resize, too_wide, violations
+
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
 TOOLS = ("sphinx", "myst-nb", "furo", "latex2mathml")
@@ -102,11 +104,11 @@ def test_a_reader_finds_a_lesson_by_search_and_can_use_it(site, pages, browser, 
     found = {}
     for name in LOOKED_AT:
         page.goto((site / name).as_uri())
-        page.evaluate(axe)
-        # without preload: axe would fetch the style sheets anew, which a page opened from a file may not
-        ours = "() => axe.run({include: [['article']]}, {resultTypes: ['violations'], preload: false})"
-        found[name] = [f"{v['id']}: {n['html'][:160]}" for v in page.evaluate(ours)["violations"] for n in v["nodes"]]
-        page.screenshot(path=pictures / f"site_{Path(name).stem}_{scheme}.png")
+        found[name] = moving(page, "article > *")
+        for width in (1280, 320):
+            resize(page, width)
+            found[f"{name}, {width} px"] = [*violations(page, axe, "article"), *too_wide(page, ".output, .ffn-card")]
+            page.screenshot(path=pictures / f"site_{Path(name).stem}_{scheme}_{width}.png")
     assert errors == []
     # opened from a file, the search finds pages; the excerpts that it would fetch beside them need a server
     page.goto((site / "search.html").as_uri() + "?q=crossover")
