@@ -37,7 +37,8 @@ CELLS = {
         'words="It holds 8 of 12 d^2, 67 %.", x_label="parameters, in d^2", highlight=[1])'
     ),
     "table": (
-        "figures.Table(('array', 'shape'), [('W1', (4, 16)), ('W2', (16, 4))], "
+        "figures.Table(('array', 'shape', 'multiplications', 'additions'), "
+        "[('W1', (4, 16), 64, 48), ('W2', (16, 4), 64, 60)], "
         "title='Shapes turn around', words='W2 has 16 rows.')"
     ),
     "matrices": (
@@ -194,6 +195,22 @@ def test_pictures_and_widgets_keep_inside_the_window(lesson, theme, width):
         assert shown.evaluate("node => getComputedStyle(node).backgroundColor") == "rgb(255, 255, 255)"
     lesson.page.set_viewport_size({"width": 1280, "height": 1000})
     lesson.theme("JupyterLab Light")
+
+
+def test_a_wide_table_scrolls_under_the_arrow_keys_in_a_narrow_window_and_shows_that_it_has_the_focus(lesson):
+    lesson.resize(320)
+    frame = lesson.cell("table").get_by_role("group", name="Shapes turn around")
+    assert frame.evaluate("node => node.scrollWidth > node.clientWidth && node.scrollLeft === 0")
+    lesson.cell("picture").locator("img").click()
+    for _ in range(100):
+        lesson.page.keyboard.press("Tab")
+        if frame.evaluate("node => node === document.activeElement"):
+            break
+    assert frame.evaluate("node => getComputedStyle(node).outlineStyle") != "none"
+    lesson.page.keyboard.press("ArrowRight")
+    lesson.page.wait_for_timeout(500)
+    assert frame.evaluate("node => node.scrollLeft > 0 && node === document.activeElement")
+    lesson.resize(1280)
 
 
 def test_a_widget_whose_kernel_was_restarted_says_so(lesson):
