@@ -7,6 +7,7 @@ complaint when the form itself is not what the exercise asks for. Nothing here c
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -194,6 +195,8 @@ def _scalar(seen):
     if seen.kind in ("list", "tuple"):
         because = f"the result is a {seen.kind} of {len(seen.value)} items, and one value is asked for"
         return None, (), Complaint("several for one", because, "bring them together into the one value that is meant")
+    if seen.kind in ("int", "fraction") and abs(seen.value) > sys.float_info.max:
+        return None, (), LARGE  # nothing can be computed with it beside floats
     if seen.kind in ("int", "float", "bool", "fraction", "complex"):
         return seen.value, (), None
     return None, (), _wrong_kind(seen)
@@ -210,10 +213,7 @@ def read_number(_kind, seen) -> Reading:
         return Reading(float(value.real), notes, COMPLEX)
     if isinstance(value, np.floating) and value.dtype.itemsize < 8:
         return Reading(float(value), notes, low_precision(value.dtype.name))
-    try:
-        return Reading(float(value), notes, complaint)
-    except OverflowError:
-        return Reading(complaint=LARGE)
+    return Reading(float(value), notes, complaint)
 
 
 def read_count(_kind, seen) -> Reading:
@@ -228,15 +228,13 @@ def read_count(_kind, seen) -> Reading:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         return Reading(value, notes, complaint)
-    if isinstance(value, (float, Fraction)):
-        if value != int(value) and abs(value - round(value)) <= min(4 * math.ulp(value), 1e-3):
-            note = f"{value!r} was read as {round(value)}: / may leave a rounding error in a whole number, // does not"
-            return Reading(round(value), (*notes, note), complaint)
-        if value == int(value):
-            return Reading(
-                int(value), (*notes, f"a {type(value).__name__} with a whole value was read as an integer"), complaint
-            )
+    if isinstance(value, float) and value != int(value) and abs(value - round(value)) <= min(4 * math.ulp(value), 1e-3):
+        note = f"{value!r} was read as {round(value)}: / may leave a rounding error in a whole number, // does not"
+        return Reading(round(value), (*notes, note), complaint)
+    if isinstance(value, (float, Fraction)) and value != int(value):
         return Reading(value, notes, complaint)
+    if isinstance(value, (float, Fraction)):
+        notes = (*notes, f"a {type(value).__name__} with a whole value was read as an integer")
     return Reading(int(value), notes, complaint)
 
 

@@ -411,6 +411,8 @@ def test_a_count_that_is_not_whole_or_not_finite_is_wrong():
         lambda a, b: float("nan"),
         lambda a, b: float("inf"),
         lambda a, b: Fraction(1, 3),
+        lambda a, b: Fraction(2 * 10**400 + 1, 2),  # larger than any float
+        lambda a, b: -Fraction(2 * 10**400 + 1, 2),
     ):
         assert verdict_on(wrong, COUNT).status == "not-yet"
 

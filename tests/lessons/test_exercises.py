@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -252,3 +254,23 @@ def test_help_is_complete(exercise):
     texts = [*hints, exercise.why, *(text for m in exercise.misconceptions for text in (m.name, m.because, m.next))]
     unwritten = [text for text in texts if TO_BE_WRITTEN in text]
     require(not unwritten, f"write these: {', '.join(unwritten)}")
+
+
+# ---- results that nothing can be computed with -------------------------------------------------------
+
+STRANGE = [
+    10**400,  # larger than any float
+    Fraction(2 * 10**400 + 1, 2),
+    [10**400],
+    Decimal("1e5000"),
+    [[1], [1, 2]],
+    complex(1, float("inf")),
+    np.zeros(3, dtype=[("a", int)]),
+]
+
+
+@each_function
+def test_a_result_that_cannot_be_computed_with_is_wrong_and_no_fault_of_the_course(exercise):
+    told = {repr(value)[:20]: verdict_on(exercise, lambda *_, value=value: value) for value in STRANGE}
+    other = {value: verdict.message for value, verdict in told.items() if verdict.status != NOT_YET}
+    require(not other, f"{exercise.id}: these results should be told that they are wrong: {other}")
