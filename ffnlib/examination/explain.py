@@ -5,11 +5,12 @@ A cause is told only when a wrong program gives the answer's results on every ca
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
 
-from ffnlib.examination import slips
+from ffnlib.examination import known_errors, slips
 from ffnlib.examination.compare import difference
 from ffnlib.examination.evidence import Evidence
 from ffnlib.examination.exercise import Exercise, Indices, Truth
@@ -107,6 +108,8 @@ def refuses_too_much(trials: list[Trial]):
     right = [trial for trial in trials if not trial.difference and not trial.expected_error]
     if not right or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
         return None
+    if known_errors.explained(raised):
+        return None
     because = f"{raised[0].types[0]} is raised for arguments that have an answer, and every other call is right"
     return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"
 
@@ -128,6 +131,17 @@ def listed(exercise: Exercise, trials: list[Trial]):
         if _matches(exercise, misconception.program, trials, same_error=True):
             return misconception.name, _exactly(misconception.because), misconception.next
     return None
+
+
+def listed_where_nothing_is_raised(exercise: Exercise, trials: list[Trial]):
+    """Name the listed misconception of an answer that besides raises on fewer than half of the calls, and the error."""
+    calm = [trial for trial in trials if trial.expected_error or not trial.observation.raised]
+    raised = [trial.observation.raised for trial in trials if trial.observation.raised and not trial.expected_error]
+    if not raised or len(calm) <= len(raised) or not any(trial.difference for trial in calm):
+        return None, None
+    known = known_errors.explained(raised)
+    besides = f"besides, another call raises {raised[0].types[0]}: {known[1] if known else raised[0].text}"
+    return listed(exercise, calm), besides
 
 
 def _exactly(because: str) -> str:
@@ -191,7 +205,8 @@ def form_of_arguments(exercise: Exercise, wrong: list[Trial]):
         return "wrong number of arguments", because, f"define it as {exercise.call_text()}"
     if first and first.types[0] == "NotImplementedError" and " not implemented for " in first.text:
         because = f"a function of PyTorch does not serve this type of numbers: {first.text}"
-        return "a type PyTorch does not serve", because, "x may hold whole numbers: turn them into float64 first"
+        step = "an argument may hold whole numbers: turn it into float64 first"
+        return "a type PyTorch does not serve", because, step
     if first and first.types[0] == "NotImplementedError":
         because = "the answer calls a function whose own body is not written yet: it raises NotImplementedError"
         return "calls an unwritten function", because, "write that function and run its cell first, or do without it"
@@ -239,15 +254,17 @@ def searched(exercise: Exercise, trials: list[Trial]):
     """Name a slip nobody listed: the fewest small edits that give these results.
 
     Edits that fit equally well and say different things are not guessed at (two explanations of a count are both told),
-    and a yes or no says too little to be searched for.
+    and a yes or no says too little to be searched for. Where most calls raise, the few numbers allow one edit only.
     """
     if isinstance(exercise.returns, Truth):
         return None
     if any(trial.observation.raised and trial.observation.raised.types[0] not in SHAPE_ERRORS for trial in trials):
         return None
     deadline = time.thread_time() + SEARCH_SECONDS
+    errors = [bool(trial.observation.raised) for trial in trials if trial.difference]
+    tiers = itertools.islice(slips.tiers(exercise), 1 if 2 * sum(errors) > len(errors) else None)
     wrong = next((t for t in trials if t.difference and t.reading and t.reading.value is not None), None)
-    for tier in slips.tiers(exercise):
+    for tier in tiers:
         found = []
         for candidate in tier:
             if time.thread_time() > deadline:
@@ -266,6 +283,39 @@ def searched(exercise: Exercise, trials: list[Trial]):
             return f"{causes[0]}; or {causes[1]}", either, found[0].next
         if found or time.thread_time() > deadline:
             return None
+    return None
+
+
+def overflowed(wrong: list[Trial]):
+    """Name an exponential that overflows in every call that goes wrong, and leaves no number there."""
+    if not all(any("overflow encountered in exp" in text for text in trial.observation.warned) for trial in wrong):
+        return None
+    if not all(_lost_numbers(trial) for trial in wrong):
+        return None
+    because = "exp overflows in every call that goes wrong: of a large number it is inf, and inf / inf is nan"
+    step = "subtract the largest number before exp, or use a formula whose exponential cannot overflow"
+    return "overflow", because, step
+
+
+def _lost_numbers(trial: Trial) -> bool:
+    got, expected = ((reading or Reading()).value for reading in (trial.reading, trial.expected))
+    numbers = (np.ndarray, float)
+    finite = isinstance(expected, numbers) and bool(np.isfinite(expected).all())
+    return finite and isinstance(got, numbers) and not np.isfinite(got).all()
+
+
+def number_of_axes(exercise: Exercise, trials: list[Trial]):
+    """Name an answer that is right exactly where an argument has a certain number of axes."""
+    for position, name in enumerate(exercise.parameters()):
+        if not all(isinstance(trial.args[position], np.ndarray) for trial in trials):
+            continue
+        right = {trial.args[position].ndim for trial in trials if not trial.difference}
+        wrong = {trial.args[position].ndim for trial in trials if trial.difference}
+        if len(right) == 1 and not right & wrong:
+            axes = f"{min(right)} {'axis' if right == {1} else 'axes'}"
+            because = f"every call in which {name} has {axes} is right, and no other call is"
+            step = "axis=-1 is the last axis whatever comes before it, [..., None] adds one behind"
+            return "a fixed number of axes", because, step
     return None
 
 

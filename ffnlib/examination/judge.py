@@ -147,6 +147,10 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         or explain.order_of_arguments(exercise, evidence)
         or explain.listed(exercise, trials)
     )
+    if named is None:
+        named, besides = explain.listed_where_nothing_is_raised(exercise, trials)
+        if named:
+            return named, [besides]
     if named is None and len(answered) < len(trials):
         named = explain.listed(exercise, answered)
         if named:
@@ -169,8 +173,10 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         or known_errors.explained([trial.observation.raised for trial in wrong])
         or explain.order_of_rows(exercise, wrong)
         or explain.neighbouring_shape(wrong)
+        or explain.overflowed(wrong)
         or explain.searched(exercise, answered)
         or explain.changed_input(exercise, [trial for trial in trials if trial.observation.changed])
+        or explain.number_of_axes(exercise, trials)
     )
     return named, [f"besides, {complaint.because}"] if named is None and complaint else []
 
@@ -182,6 +188,8 @@ def _with_complaint(trials: list[Trial], name: str) -> list[Trial]:
 def _telling(wrong: list[Trial], caused: list[Trial]) -> Trial:
     """Return the call to show: one that is about the cause, with the fewest numbers, so that it can be done by hand."""
     about = [trial for trial in wrong if any(trial is other for other in caused)] or caused or wrong
+    calm = [trial for trial in about if not trial.observation.raised]
+    about = calm if 2 * len(calm) > len(about) else about
     kind = about[0].difference.kind if about[0].difference else ""
     alike = [trial for trial in about if trial.difference and trial.difference.kind == kind and numbers_in(trial.args)]
     return min(alike, key=lambda trial: numbers_in(trial.args)) if alike else about[0]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from ffnlib.examination.evidence import Raised
 
 ARRAY_IN_IF = (
@@ -21,8 +24,8 @@ MATH_TOO_LARGE = (
 )
 FRACTIONS_IN_WHOLE = (
     "fractions in an integer array",
-    "an array of whole numbers cannot take fractions: x += ... writes into x itself, and np.zeros_like(x) has its type",
-    "write x = x + ... for a new array; to fill one, ask for dtype=float or np.zeros(x.shape)",
+    "an array of whole numbers cannot take fractions: a += ... writes into a itself, and np.zeros_like(a) has its type",
+    "write a = a + ... for a new array; to fill one, ask for dtype=float or np.zeros(a.shape)",
 )
 SECOND_IS_AXIS = (
     "an array where an axis belongs",
@@ -69,6 +72,17 @@ NUMPY_ON_TENSOR = (
     "a function of NumPy is given a tensor of PyTorch, and would lose the way back to its gradient",
     "torch has its own functions: torch.relu, torch.maximum, torch.exp",
 )
+TWO_PRECISIONS = (
+    "two number types of PyTorch",
+    "two tensors of different number types meet: the numbers of this call come in as float64 or as whole numbers, and "
+    "torch.zeros, torch.tensor and torch.nn make float32",
+    "make the others with dtype=torch.float64, and bring whole numbers there with .to(torch.float64)",
+)
+ONE_A_ROW = (
+    "one number a row, without an axis",
+    "an array with one number for each row meets the rows themselves, and numpy lays it along the last axis instead",
+    "[..., None], or keepdims=True where it is made, gives it a last axis of length 1",
+)
 KNOWN = (
     ("MemoryError", "", OUT_OF_MEMORY),
     ("RuntimeError", "can't allocate memory", OUT_OF_MEMORY),
@@ -88,6 +102,11 @@ KNOWN = (
     ("RuntimeError", "Can't call numpy() on Tensor", NUMPY_ON_TENSOR),
     ("AttributeError", "'numpy.ndarray' object has no attribute", NO_SUCH_METHOD),
     ("ValueError", "either both or neither of x and y", CHOICE_MISSING),
+    ("RuntimeError", "have the same dtype", TWO_PRECISIONS),
+    ("RuntimeError", "mixed dtype", TWO_PRECISIONS),
+    ("RuntimeError", "expected scalar type", TWO_PRECISIONS),
+    ("RuntimeError", "to be equal to src.dtype", TWO_PRECISIONS),
+    ("RuntimeError", "source and destination dtypes match", TWO_PRECISIONS),
 )
 
 
@@ -96,15 +115,32 @@ def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
     raised = [error for error in errors if error is not None]
     if 2 * len(raised) <= len(errors):
         return None
-    found = {_cause(error) for error in raised}
-    return found.pop() if len(found) == 1 else None
+    cause, times = Counter(map(_cause, raised)).most_common(1)[0]
+    return cause if 2 * times > len(errors) else None
 
 
 def _cause(error: Raised) -> tuple[str, str, str] | None:
     for kind, text, cause in KNOWN:
         if kind in error.types and text in error.text:
             return cause
+    if "ValueError" in error.types and _rows_meet_one_a_row(error.text):
+        return ONE_A_ROW
     if "NameError" in error.types and "UnboundLocalError" not in error.types:
         because = f"a name is used that nothing defines: {error.text}"
         return "unknown name", because, "import it, or define it inside the answer; is it spelt as where it is defined?"
     return None
+
+
+def _rows_meet_one_a_row(text: str) -> bool:
+    """Return whether two shapes do not fit, and would if the shorter one had a last axis of length 1.
+
+    >>> _rows_meet_one_a_row("operands could not be broadcast together with shapes (3,) (3,5)")
+    True
+    >>> _rows_meet_one_a_row("operands could not be broadcast together with shapes (2,) (3,5)")
+    False
+    """
+    if "broadcast together" not in text:
+        return False
+    shapes = [tuple(map(int, re.findall(r"\d+", shape))) for shape in re.findall(r"\(([\d, ]*)\)", text)]
+    short, long = sorted(shapes[:2], key=len) if len(shapes) >= 2 else ((), ())
+    return 0 < len(short) == len(long) - 1 and short == long[:-1]

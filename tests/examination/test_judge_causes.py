@@ -190,3 +190,76 @@ def test_the_call_that_is_shown_is_one_in_which_the_cause_was_seen():
     message = verdict_on(lambda n: n if n == 5 else n // 0, exercise).message
     assert "where (a, b) is asked for" in message
     assert "n = 5" in message and "ZeroDivisionError" not in message
+
+
+SOFTMAX = made_up(
+    oracle=lambda x: np.exp(x - x.max(-1, keepdims=True)) / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True),
+    probes=lambda rng: (
+        call(rng.normal(size=(2, 3))),
+        call(rng.normal(size=(4, 5)) * 2),
+        call(rng.integers(0, 5, size=(3, 4))),
+        call(rng.normal(size=(3, 2)) + 9000),
+        call(rng.normal(size=(2, 2, 3))),
+        call(rng.normal(size=(3, 5)) - 1),
+    ),
+    misconceptions=(
+        Misconception("not divided", lambda x: np.exp(x - x.max(-1, keepdims=True)), "nothing is divided", "divide"),
+    ),
+)
+
+
+def test_an_overflow_of_exp_is_named_where_it_alone_goes_wrong():
+    verdict = verdict_on(lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), SOFTMAX)
+    assert verdict.misconception == "overflow", verdict.message
+
+
+def test_one_number_a_row_that_loses_its_axis_is_named():
+    verdict = verdict_on(lambda x: np.exp(x - x.max(-1)) / np.exp(x - x.max(-1)).sum(-1), SOFTMAX)
+    assert verdict.misconception == "one number a row, without an axis", verdict.message
+
+
+def test_an_answer_for_one_number_of_axes_is_told_which():
+    def answer(x):
+        result = np.zeros(x.shape)
+        for t, row in enumerate(x):
+            result[t] = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
+        return result
+
+    assert "every call in which x has 2 axes is right" in verdict_on(answer, SOFTMAX).message
+
+
+def test_a_misconception_is_named_although_another_call_raises():
+    def answer(x):
+        result = np.zeros_like(x)
+        result += np.exp(x - x.max(-1, keepdims=True))
+        return result
+
+    verdict = verdict_on(answer, SOFTMAX)
+    assert verdict.misconception == "not divided", verdict.message
+    assert "besides, another call raises UFuncTypeError: an array of whole numbers" in verdict.message
+    assert "got       UFuncTypeError" not in verdict.message
+
+
+def test_an_if_on_an_array_is_not_taken_for_the_error_that_is_asked_for():
+    def answer(x):
+        if x == 0:
+            raise ValueError("zeros")
+        return 1 / x
+
+    assert verdict_on(answer, INVERSE).misconception == "an if on an array"
+
+
+def test_two_precisions_of_pytorch_are_named():
+    torch = pytest.importorskip("torch")
+    verdict = verdict_on(lambda x: torch.as_tensor(x) @ torch.ones(x.shape[-1], 1), SOFTMAX)
+    assert verdict.misconception == "two number types of PyTorch", verdict.message
+
+
+def test_one_number_that_agrees_is_not_enough_for_two_edits_where_most_calls_raise():
+    square = made_up(
+        oracle=lambda x: 3 * x + 1,
+        probes=lambda rng: tuple(call(rng.normal(size=(n, 3))) for n in (2, 4, 5, 3)),
+        misconceptions=(Misconception("no one", lambda x: 3 * x, "1 is left out", "what is added?"),),
+    )
+    verdict = verdict_on(lambda x: x @ (3 * np.ones((3, 3))) if len(x) == 3 else x @ x, square)
+    assert verdict.misconception is None, verdict.message

@@ -374,8 +374,9 @@ def test_a_wrong_answer_that_nothing_explains_gets_no_reason():
 
 
 def test_an_answer_right_in_most_calls_is_told_which_call_is_wrong():
-    verdict = verdict_on(lambda x: 2 * x if x.ndim == 1 else 2.37 * x)
-    assert "3 of 4 calls are right" in verdict.message and "(2, 3)" in verdict.message
+    rows = made_up(probes=lambda rng: (call(rng.normal(size=(4, 3)) + 3), call(rng.normal(size=(2, 3)) - 4)))
+    verdict = verdict_on(lambda x: 2 * x if len(x) == 4 else 2.37 * x, rows)
+    assert "3 of 4 calls are right" in verdict.message and "-" in verdict.message
 
 
 def test_numbers_too_large_for_a_float_are_named():
@@ -438,7 +439,7 @@ def test_writing_into_whole_numbers_in_place_is_explained_as_such():
 
     exercise = made_up(probes=lambda rng: (call(rng.integers(-5, 6, size=(4, 5))),))
     verdict = verdict_on(in_place, exercise)
-    assert "writes into x itself" in verdict.message and "x = x + ..." in verdict.message
+    assert "writes into a itself" in verdict.message and "a = a + ..." in verdict.message
 
 
 def test_results_of_changing_kind_count_as_changing():
