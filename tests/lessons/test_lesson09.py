@@ -152,6 +152,16 @@ def none_when_silent(x, W1, b1, W2, b2):
     return (x @ W1 + b1)[firing] @ W2[firing] + b2 if len(firing) else None
 
 
+def by_columns(x, W1, b1, W2, b2):
+    firing = x @ W1 + b1 > 0
+    return (x @ W1 + b1)[firing] @ W2[:, firing] + b2
+
+
+def at_least_zero(x, W1, b1, W2, b2):
+    h = np.maximum(0, x @ W1 + b1)
+    return h[h >= 0] @ W2[h >= 0] + b2
+
+
 WRONG = [
     ("sparsity", lambda H: 1 - float((np.asarray(H) > 0).mean()), "negative entries are counted as zeros"),
     ("sparsity", lambda H: (H == 0).mean(axis=-1), "one number is asked for"),
@@ -165,6 +175,12 @@ WRONG = [
     ("sparsity", lambda H: float((H == 0).mean()) ** 2, "** 2` stands where"),
     ("sparsity", lambda H: float((H[0] == 0).mean()), "only the first row"),
     ("sparsity", lambda H: f"{(H == 0).mean():.2f}", "text"),
+    ("sparsity", lambda H: 1 - np.count_nonzero(H), "`np.count_nonzero(H)` stands where"),
+    ("sparsity", lambda H: sum(h == 0 for row in H for h in row) / H.size, "every call in which H has 2 axes is right"),
+    ("active_per_token", lambda H, eps: np.array([np.mean(np.abs(row) > eps) for row in H]), "H has 2 axes is right"),
+    ("sparse_feed_forward", lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2[x @ W1 + b1 > 0] + b2, "all hidden values"),
+    ("sparse_feed_forward", by_columns, "columns of W2"),
+    ("sparse_feed_forward", at_least_zero, "h >= 0 holds for all"),
     ("active_per_token", lambda H, eps: np.abs(eps < H).mean(-1), "the sign is kept"),
     ("active_per_token", lambda H, eps: (np.maximum(H, 0) > eps).mean(-1), "the sign is kept"),
     ("active_per_token", lambda H, eps: (np.abs(H) >= eps).mean(-1), "whose size equals eps"),

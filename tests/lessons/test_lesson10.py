@@ -268,6 +268,42 @@ def naive(logits):
 
 
 topk, switch = library.topk_route, library.switch_route
+
+
+def balance_with(z, f):
+    return z.shape[1] * np.sum(f * softmax(z).mean(0))
+
+
+def rows_of_the_winners(z):
+    p, gates = softmax(z), np.zeros(z.shape)
+    gates[p.argmax(-1)] = p[p.argmax(-1)]
+    return gates
+
+
+def topk_in_single_precision(z, k):
+    values, places = torch.topk(torch.as_tensor(z), k)
+    return torch.zeros(z.shape).scatter(-1, places, torch.softmax(values, -1))
+
+
+def moe_first_k(x, R, W1, b1, W2, b2, k):
+    gates, result = topk(x @ R, k), np.zeros_like(x)
+    for e in range(k):
+        result += gates[:, e, None] * layer.feed_forward(x, W1[e], b1[e], W2[e], b2[e])
+    return result
+
+
+def moe_without_relu(x, R, W1, b1, W2, b2, k):
+    gates, result = topk(x @ R, k), np.zeros_like(x)
+    for e in range(len(W1)):
+        result += gates[:, e, None] * ((x @ W1[e] + b1[e]) @ W2[e] + b2[e])
+    return result
+
+
+def moe_gates_along_the_numbers(x, R, W1, b1, W2, b2, k):
+    outputs = [layer.feed_forward(x, W1[e], b1[e], W2[e], b2[e]) for e in range(len(W1))]
+    return sum(gate * output for gate, output in zip(topk(x @ R, k).T, outputs))
+
+
 WRONG = [
     ("topk_route", lambda z, k: best(z, k) * softmax(z), "keep what they got there"),
     ("topk_route", weights_in_rising_order, "the best expert gets the smallest weight"),
@@ -283,6 +319,12 @@ WRONG = [
     ("topk_route", lambda z, k: topk_by_partition(z, min(k + 1, z.shape[1])), "k + 1 experts"),
     ("topk_route", lambda z, k: np.argsort(-z, -1)[:, :k], "numbers of the k best experts"),
     ("topk_route", lambda z, k: softmax(np.where(best(z, k), z, -10)), "a number such as -10"),
+    ("topk_route", lambda z, k: softmax(np.where(z >= np.sort(z, -1)[:, -k], z, -np.inf)), "one number for each row"),
+    ("topk_route", lambda z, k: normalised(np.exp(z) * best(z, k)), "exp overflows in every call that goes wrong"),
+    ("topk_route", topk_in_single_precision, "different number types"),
+    ("topk_route", lambda z, k: softmax(z[np.argsort(z)[:k]]), "choose whole rows"),
+    ("switch_route", lambda z: np.where(softmax(z) == softmax(z).max(), softmax(z), 0), "probability of all tokens"),
+    ("switch_route", rows_of_the_winners, "choose whole rows"),
     ("switch_route", lambda z: topk(z, 1), "the winner gets 1"),
     ("switch_route", lambda z: np.eye(z.shape[1])[z.argmax(-1)] * z, "keeps its score"),
     ("switch_route", lambda z: np.where(z == z.max(), softmax(z), 0), "best score of the whole array"),
@@ -294,6 +336,8 @@ WRONG = [
     ("switch_route", lambda z: switch_by_one_hot(z).T, "changed places in the result"),
     ("switch_route", lambda z: best(z, 1) * softmax(z.reshape(1, -1)).reshape(z.shape), "one softmax is taken"),
     ("load_balance", lambda z: (shares(z) * softmax(z).mean(0)).sum(), "the factor experts is missing"),
+    ("load_balance", lambda z: balance_with(z, np.bincount(z.argmax(1)) / len(z)), "counts end"),
+    ("load_balance", lambda z: balance_with(z, (z.argmax(1) == np.arange(z.shape[1])).mean()), "along the experts"),
     ("load_balance", lambda z: z.shape[1] * (shares(z) * z.mean(0)).sum(), "mean of the scores"),
     ("load_balance", lambda z: z.shape[1] * (shares(z) * naive(z).mean(0)).sum(), "overflows"),
     ("load_balance", lambda z: z.shape[1] * switch(z).mean(0).sum(), "multiplied token by token"),
@@ -311,11 +355,16 @@ WRONG = [
     ("capacity", lambda t, E, k, f: math.ceil(t * f / E), "k is left out"),
     ("capacity", lambda t, E, k, f: math.ceil(t * k * f), "division by the number of experts"),
     ("capacity", lambda t, E, k, f: math.ceil(math.ceil(t * k / E) * f), "rounded up before the factor"),
+    ("capacity", lambda t, E, k, f: math.ceil(t * k / E) * f, "its product with the factor is not"),
     ("capacity", lambda t, E, k, f: k * math.ceil(t * f / E), "then multiplied by k"),
     ("capacity", lambda t, E, k, f: math.ceil(t * k / E), "the factor is left out"),
     ("capacity", lambda t, E, k, f: t * k * f / E, "not rounded up"),
     ("capacity", lambda t, E, k, f: math.ceil(Fraction(str(f)) * (t + k) / E), "`tokens + k` stands where"),
     ("capacity", lambda t, E, k, f: math.ceil(Fraction(str(f)) * t * k / E**2), "`experts ** 2` stands where"),
+    ("moe_forward", moe_first_k, "only the first k experts are visited"),
+    ("moe_forward", moe_first_k, "besides, another call raises UFuncTypeError: an array of whole numbers"),
+    ("moe_forward", moe_without_relu, "ReLU is left out"),
+    ("moe_forward", moe_gates_along_the_numbers, "one number for each row"),
     ("moe_forward", moe_by_rank, "given to the first k experts"),
     ("moe_forward", moe_overwritten, "k-th best expert is kept"),
     ("moe_forward", moe_into_whole_numbers, "cannot take fractions"),

@@ -198,6 +198,7 @@ TOPK_ROUTE = Exercise(
         Misconception("weights sorted", lambda logits, k: _placed(logits, k, lambda best: np.broadcast_to(np.arange(k), best.shape)), "the weights stand in the first k columns, best first", "put each weight into the column of its expert"),
         Misconception("weights in rising order", lambda logits, k: _placed(logits, k, lambda best: best[:, ::-1]), "the best expert gets the smallest weight, the k-th the largest", "weights and expert numbers must be in the same order"),
         Misconception("weights by expert number", lambda logits, k: _placed(logits, k, lambda best: np.sort(best, axis=-1)), "the weights, best first, are given to the chosen experts in the order of their numbers", "weights and expert numbers must be in the same order"),
+        Misconception("rows chosen", lambda logits, k: _softmax(logits[np.argsort(logits)[:k]]), "the numbers of experts choose whole rows, that is tokens", "take_along_axis chooses in each row; logits[best] takes rows"),
         Misconception("not dense", lambda logits, k: _softmax(_descending(logits, k)), "only the k weights of each token are returned, best first", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("not dense, rising", lambda logits, k: _softmax(_descending(logits, k)[:, ::-1]), "only the k weights of each token are returned, best last", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("expert numbers", lambda logits, k: np.argsort(-np.asarray(logits), axis=-1)[:, :k] * 1.0, "the numbers of the k best experts are returned", "the gates are asked for, one column for every expert"),
@@ -247,6 +248,14 @@ def switch_probes(rng):
 
 def _winner(scores):
     return _best(scores, 1)
+
+
+def _rows_copied(logits):
+    """Return zeros with whole rows of probabilities in the rows that the winners' numbers name."""
+    probabilities, gates = _softmax(logits), np.zeros(np.shape(logits))
+    winner = np.argmax(probabilities, axis=-1)
+    gates[winner] = probabilities[winner]
+    return gates
 
 
 SWITCH_ROUTE = Exercise(
@@ -305,6 +314,8 @@ SWITCH_ROUTE = Exercise(
         Misconception("first expert", lambda logits: np.where(np.arange(np.shape(logits)[-1]) == 0, _softmax(logits), 0), "the first expert is chosen for every token", "look for argmax along the last axis"),
         Misconception("gate in the first column", lambda logits: np.where(np.arange(np.shape(logits)[-1]) == 0, np.max(_softmax(logits), axis=-1, keepdims=True), 0), "the winner's probability stands in the first column", "it stands in the winner's column"),
         Misconception("probability for all", lambda logits: np.max(_softmax(logits), axis=-1, keepdims=True) + 0 * np.asarray(logits), "every expert gets the winner's probability", "the others get 0"),
+        Misconception("largest of all", lambda logits: np.where(_softmax(logits) == np.max(_softmax(logits)), _softmax(logits), 0), "only the largest probability of all tokens is kept", "each token has its own winner: max along the last axis, with keepdims=True"),
+        Misconception("rows copied", _rows_copied, "the winners' numbers choose whole rows, that is tokens", "gates[np.arange(tokens), winner] is one entry in each row"),
         Misconception("not dense", lambda logits: np.max(_softmax(logits), axis=-1), "one probability for each token is returned", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("not dense, a column", lambda logits: np.max(_softmax(logits), axis=-1, keepdims=True), "one column with the winners' probabilities is returned", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("expert numbers", lambda logits: np.argmax(logits, axis=-1), "the winners' numbers are returned", "the gates are asked for, one column for every expert"),
@@ -405,6 +416,11 @@ LOAD_BALANCE = Exercise(
         Misconception("two experts a token, halved", lambda logits: _experts(logits) * np.sum(np.mean(_best(logits, 2), axis=0) / 2 * _P(logits)), "f counts the two best experts of each token, each with one half", "top-1 dispatch: one expert a token"),
         Misconception("worst expert", lambda logits: _experts(logits) * np.sum(_f(-np.asarray(logits)) * _P(logits)), "f counts the worst expert of each token", "argmax, not argmin"),
         Misconception("softmax over the tokens", lambda logits: _experts(logits) * np.sum(_f(logits) * _P(logits, _over_tokens)), "the softmax or the argmax runs over the tokens, so that every P_i or every f_i is 1 / tokens", "each token's probabilities add up to 1, and each token has one best expert: the last axis"),
+        Misconception("no minlength", lambda logits: _experts(logits) * np.sum(np.bincount(np.argmax(logits, axis=-1)) / len(logits) * _P(logits)), "the counts end with the last expert that is the best of some token", "np.bincount(winner, minlength=experts) counts the others as 0"),
+        Misconception("only experts that occur", lambda logits: _experts(logits) * np.sum(np.unique(np.argmax(logits, axis=-1), return_counts=True)[1] / len(logits) * _P(logits)), "only experts that are the best of some token are counted", "np.bincount(winner, minlength=experts) counts the others as 0"),
+        Misconception("winners beside experts", lambda logits: _experts(logits) * np.sum(np.mean(np.equal(np.argmax(logits, axis=-1), np.arange(_experts(logits)))) * _P(logits)), "the winners, one for each token, are laid along the experts", "winner[:, None] == np.arange(experts) has a row for each token; then the mean over axis 0"),
+        Misconception("best token of each expert, counted", lambda logits: _experts(logits) * np.sum(np.bincount(np.argmax(logits, axis=0), minlength=_experts(logits)) / len(logits) * _P(logits)), "argmax runs over the tokens, axis 0", "each token has one best expert: argmax along the last axis"),
+        Misconception("best token of each expert, counted by probability", lambda logits: _experts(logits) * np.sum(np.bincount(np.argmax(_softmax(logits), axis=0), minlength=_experts(logits)) / len(logits) * _P(logits)), "argmax runs over the tokens, axis 0", "each token has one best expert: argmax along the last axis"),
         Misconception("best token of each expert", lambda logits: _experts(logits) * np.sum(np.bincount(np.argmax(logits, axis=0) % _experts(logits), minlength=_experts(logits)) / len(logits) * _P(logits)), "argmax runs over the tokens, axis 0", "each token has one best expert: argmax along the last axis"),
         Misconception("means over the experts", lambda logits: np.shape(logits)[-1] * np.sum(np.mean(_winner(logits), axis=1) * np.mean(_softmax(logits), axis=1)), "f and P are means over the experts instead of the tokens", "f and P have one entry for every expert: axis=0"),
         Misconception("no softmax", lambda logits: _experts(logits) * np.sum(_f(logits) * np.mean(logits, axis=0)), "P is the mean of the scores instead of the probabilities", "take the softmax over the experts first"),
@@ -544,6 +560,7 @@ FLOAT_SLIPS = (
     Misconception("k missing, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * factor / experts), f"k is left out, and {IN_FLOATS}", "each token is sent to k experts"),
     Misconception("experts missing, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * k * factor), f"the division by the number of experts is missing, and {IN_FLOATS}", "one expert's share is asked for"),
     Misconception("multiplied by the experts, in floats", lambda tokens, experts, k, factor: math.ceil(tokens * k * factor * experts), f"the number of experts multiplies, and {IN_FLOATS}", "the assignments are spread over the experts"),
+    Misconception("share rounded up, result not", lambda tokens, experts, k, factor: math.ceil(tokens * k / experts) * factor, "the even share is rounded up, and its product with the factor is not", "round up once, at the end, and take the factor as a decimal"),
     Misconception("rounded up before the factor, in floats", lambda tokens, experts, k, factor: math.ceil(math.ceil(tokens * k / experts) * factor), f"the even share is rounded up before the factor is applied, and {IN_FLOATS}", "round up once, at the end"),
     Misconception("rounded up before k and factor, in floats", lambda tokens, experts, k, factor: math.ceil(math.ceil(tokens / experts) * k * factor), f"tokens / experts is rounded up before k and the factor are applied, and {IN_FLOATS}", "round up once, at the end"),
     Misconception("rounded up before k, in floats", lambda tokens, experts, k, factor: k * math.ceil(tokens * factor / experts), f"the share of one choice is rounded up and then multiplied by k, and {IN_FLOATS}", "round up once, at the end"),
@@ -745,6 +762,7 @@ MOE_FORWARD = Exercise(
         Misconception("all experts", lambda x, W_router, W1, b1, W2, b2, k: _mix(_softmax(x @ W_router), _each(x, W1, b1, W2, b2)), "all experts take part, weighted by the softmax over all of them", "k is not used: only the k best take part"),
         Misconception("Switch gate", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.where(_best(x @ W_router, 1), _softmax(x @ W_router), 0), _each(x, W1, b1, W2, b2)), "only the best expert takes part, with its probability among all: Switch routing", "k experts take part, with a softmax among them"),
         Misconception("equal gates", lambda x, W_router, W1, b1, W2, b2, k: _mix(_best(x @ W_router, k) / k, _each(x, W1, b1, W2, b2)), "the k best experts are averaged with equal weights", "the gates are a softmax among the k best"),
+        Misconception("first k experts, own gates", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k)[:, :k], _each(x, W1, b1, W2, b2)[:, :k]), "only the first k experts are visited, each with its gate", "every expert may be among a token's k best: visit them all"),
         Misconception("plain sum", lambda x, W_router, W1, b1, W2, b2, k: _mix(_best(x @ W_router, k) * 1.0, _each(x, W1, b1, W2, b2)), "the k best experts are added without gates", "each output is multiplied by its gate"),
         Misconception("sum of all experts", lambda x, W_router, W1, b1, W2, b2, k: np.sum(_each(x, W1, b1, W2, b2), axis=1), "all experts are added, and the router is not used", "each output is multiplied by its gate"),
         Misconception("mean of all experts", lambda x, W_router, W1, b1, W2, b2, k: np.mean(_each(x, W1, b1, W2, b2), axis=1), "all experts are averaged, and the router is not used", "each output is multiplied by its gate"),
