@@ -31,7 +31,7 @@ def crossover_picture(
     meets = crossovers(d_model, d_ff, matrices=matrices, kv_share=1 / sharing, causal=causal)
     of_ffn = 2 * matrices * d_model * d_ff
     projections = 4 * d_model * d_model * (1 + 1 / sharing)
-    T = np.linspace(0, 1.15 * meets["scores and mixing = all the rest"], 24)
+    T = np.linspace(0, 1.35 * meets["scores and mixing = all the rest"], 24)
     core = (2 if causal else 4) * d_model * T
     flat = np.ones(len(T))
     heights = dict(zip(meets, (of_ffn, of_ffn, of_ffn + projections)))
