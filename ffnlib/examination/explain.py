@@ -15,7 +15,7 @@ from ffnlib.examination.compare import difference
 from ffnlib.examination.evidence import Evidence
 from ffnlib.examination.exercise import Exercise, Indices, Truth
 from ffnlib.examination.forms import Complaint, Reading
-from ffnlib.examination.trials import Trial, outcome, said, tolerance_for
+from ffnlib.examination.trials import Trial, both_empty, outcome, said, tolerance_for
 
 LOOSE = 2e-3  # relative: numbers that agree so far are the right ones in a low precision
 SHAPE_ERRORS = ("ValueError", "RuntimeError", "IndexError", "TypeError", "AxisError")  # what a wrong layout raises
@@ -166,6 +166,8 @@ def _matches(exercise: Exercise, program, trials: list[Trial], same_error: bool 
         if reading.value is None or trial.reading.value is None:
             if not _same_complaint(reading, trial.reading):
                 return False
+            continue
+        if both_empty(trial.observation.returned, trial.reading.value, reading.value):
             continue
         left, right = _untied(exercise, trial.args, trial.reading.value, reading.value)
         if difference(left, right, tolerance_for(exercise, trial.reading)):

@@ -87,7 +87,7 @@ def _difference(exercise, args, expected, error: Raised | None, seen: Observatio
         return Difference(f"a result, where {error.types[0]} should be raised", "not raised")
     if reading.value is None or (isinstance(reading.value, tuple) and any(part is None for part in reading.value)):
         return Difference(reading.complaint.because if reading.complaint else "no number that can be read", "form")
-    if _both_empty(seen.returned, reading.value, expected.value):
+    if both_empty(seen.returned, reading.value, expected.value):
         return None
     if exercise.accepts is not None:
         refused = exercise.accepts(*args, value=reading.value)
@@ -100,7 +100,7 @@ def _difference(exercise, args, expected, error: Raised | None, seen: Observatio
     )
 
 
-def _both_empty(returned, got, expected) -> bool:
+def both_empty(returned, got, expected) -> bool:
     """Return whether nested lists without any number stand for an array without any: lists cannot say its shape."""
     arrays = isinstance(got, np.ndarray) and isinstance(expected, np.ndarray)
     return arrays and returned.kind in ("list", "tuple") and got.size == expected.size == 0

@@ -143,7 +143,7 @@ WRONG_NORMS = (
     (lambda x, gamma, beta, eps: norm_in_torch(x, gamma, beta, 1e-5), "eps fixed at 1e-5"),
     (lambda x, gamma, beta, eps: gamma * (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True) + beta, "no eps"),
     (lambda x, gamma, beta, eps: norm_in_place(x, beta, gamma, eps), "gamma and beta exchanged"),
-    (lambda x, gamma, beta, eps: norm_in_place(x.T, gamma, beta, eps).T, None),
+    (lambda x, gamma, beta, eps: norm_in_place(x.T, gamma, beta, eps).T, "a fixed number of axes"),
     (lambda x, gamma, beta, eps: norm_in_place(x, gamma, beta, eps).astype("float32"), "float32"),
     (lambda x, gamma, beta, eps: norm_in_place(x, gamma, 0, eps), "no beta"),
     (lambda x, gamma, beta, eps: (x - np.mean(x, -1, keepdims=True)) / np.sqrt(np.var(x, -1, keepdims=True) + eps) * (gamma + beta), None),

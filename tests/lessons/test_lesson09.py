@@ -152,6 +152,15 @@ def none_when_silent(x, W1, b1, W2, b2):
     return (x @ W1 + b1)[firing] @ W2[firing] + b2 if len(firing) else None
 
 
+def counted_in_rows(H):
+    zeros = 0
+    for row in H:
+        for h in row:
+            if h == 0:
+                zeros += 1
+    return zeros / H.size
+
+
 def by_columns(x, W1, b1, W2, b2):
     firing = x @ W1 + b1 > 0
     return (x @ W1 + b1)[firing] @ W2[:, firing] + b2
@@ -176,7 +185,7 @@ WRONG = [
     ("sparsity", lambda H: float((H[0] == 0).mean()), "only the first row"),
     ("sparsity", lambda H: f"{(H == 0).mean():.2f}", "text"),
     ("sparsity", lambda H: 1 - np.count_nonzero(H), "`np.count_nonzero(H)` stands where"),
-    ("sparsity", lambda H: sum(h == 0 for row in H for h in row) / H.size, "every call in which H has 2 axes is right"),
+    ("sparsity", counted_in_rows, "every call in which H has 2 axes is right"),
     ("active_per_token", lambda H, eps: np.array([np.mean(np.abs(row) > eps) for row in H]), "H has 2 axes is right"),
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2[x @ W1 + b1 > 0] + b2, "all hidden values"),
     ("sparse_feed_forward", by_columns, "columns of W2"),

@@ -306,9 +306,9 @@ def _above(limit: float) -> Misconception:
 
 
 SPARSE_SLIPS = (
-    Misconception("all hidden values, selected rows", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1) @ W2[_firing(x, W1, b1)] + b2, "all hidden values meet the selected rows of W2 only", "select the hidden values as well: one for each row that is read", raises="ValueError"),
-    Misconception("columns of W2", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[:, _firing(x, W1, b1)] + b2, "columns of W2 are selected instead of rows", "a unit's value is a row of W2: W2[firing]", raises="IndexError"),
-    Misconception("columns of W2, by yes and no", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_hidden(x, W1, b1) > 0] @ W2[:, _hidden(x, W1, b1) > 0] + b2, "columns of W2 are selected instead of rows", "a unit's value is a row of W2: W2[firing]", raises="IndexError"),
+    Misconception("all hidden values, selected rows", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1) @ W2[_firing(x, W1, b1)] + b2, "all hidden values meet the selected rows of W2 only", "select the hidden values as well: one for each row that is read"),
+    Misconception("columns chosen", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[:, _firing(x, W1, b1)] + b2, "columns of W2 are selected instead of rows", "a unit's value is a row of W2: W2[firing]", raises="IndexError"),
+    Misconception("columns chosen, by yes and no", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_hidden(x, W1, b1) > 0] @ W2[:, _hidden(x, W1, b1) > 0] + b2, "columns of W2 are selected instead of rows", "a unit's value is a row of W2: W2[firing]", raises="IndexError"),
     Misconception("dense product", lambda x, W1, b1, W2, b2: _relu(_hidden(x, W1, b1)) @ W2 + b2, "the silent rows of W2 are multiplied by 0 and added: 0 times nan is nan", "read only the rows of units with h > 0; after the ReLU h >= 0 holds for all"),
     Misconception("masked with zeros", lambda x, W1, b1, W2, b2: np.sum((_relu(_hidden(x, W1, b1)))[:, None] * W2, axis=0, where=~np.isnan(W2)) + b2, "every nan in W2 is passed over, also in the row of a unit that fires", "a nan in a firing row must reach the output: select by the hidden value, not by W2"),
     Misconception("nan in the result replaced", lambda x, W1, b1, W2, b2: np.nan_to_num(_relu(_hidden(x, W1, b1)) @ W2) + b2, "nan in the result is replaced by 0", "select the rows of W2 instead: then no nan of a silent unit can arise"),

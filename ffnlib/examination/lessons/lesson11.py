@@ -55,7 +55,6 @@ KV_CONTRIBUTIONS = Exercise(
     misconceptions=(
         Misconception("summed", lambda x, W1, b1, W2: coefficients(x, W1, b1) @ W2, "the contributions are summed: that is the layer's output", "one row for each hidden unit is asked for, before the sum"),
         Misconception("all products", lambda x, W1, b1, W2: np.outer(coefficients(x, W1, b1), W2), "every coefficient is multiplied with every number of W2, as np.outer does", "each coefficient multiplies its own row: [:, None] and *"),
-        Misconception("firing units only", lambda x, W1, b1, W2: (coefficients(x, W1, b1)[:, None] * W2)[coefficients(x, W1, b1) > 0], "the rows of silent units are left out", "a silent unit adds a row of zeros: one row for each unit"),
         Misconception("no ReLU", lambda x, W1, b1, W2: (x @ W1 + b1)[:, None] * W2, "the ReLU is left out, so silent units contribute as well", "the coefficient is relu(x W1 + b1)"),
         Misconception("ReLU on the contributions", lambda x, W1, b1, W2: relu((x @ W1 + b1)[:, None] * W2), "ReLU is applied to the products instead of to the coefficients", "cut the coefficient, not the contribution: a value may be negative"),
         Misconception("two ReLUs", lambda x, W1, b1, W2: relu(coefficients(x, W1, b1)[:, None] * W2), "a second ReLU is applied to the contributions", "a value may be negative"),
