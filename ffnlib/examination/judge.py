@@ -131,7 +131,7 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     own = shown.reading.complaint if shown.reading else None
     if own and own.name == name:  # said of the call that is shown, not of the first one
         because, step = own.because, own.next
-    seen = [line for line in (called, got) if line[1] != because]
+    seen = [line for line in (called, got) if line[1] not in because]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
 
 

@@ -166,7 +166,16 @@ def softmax(s):
     return np.exp(s - s.max()) / np.exp(s - s.max()).sum()
 
 
+def lens_in_single_precision(h, gamma, beta, W_U, eps):
+    ln = torch.nn.LayerNorm(h.shape[-1], eps=eps)
+    ln.weight.data, ln.bias.data = torch.tensor(gamma), torch.tensor(beta)
+    return (ln(torch.tensor(h).float()) @ torch.tensor(W_U)).detach().numpy()
+
+
 WRONG = (
+    ("kv_contributions", lambda x, W1, b1, W2: np.outer(relu(x @ W1 + b1), W2), "all products"),
+    ("kv_contributions", lambda x, W1, b1, W2: [m * v for m, v in zip(x @ W1 + b1, W2) if m > 0], "firing units only"),
+    ("logit_lens", lens_in_single_precision, "two number types of PyTorch"),
     ("kv_contributions", lambda x, W1, b1, W2: relu(x @ W1 + b1) @ W2, "summed"),
     ("kv_contributions", lambda x, W1, b1, W2: (x @ W1 + b1)[:, None] * W2, "no ReLU"),
     ("kv_contributions", lambda x, W1, b1, W2: relu(x @ W1 + b1) * W2, "coefficients along the columns"),

@@ -281,7 +281,21 @@ def swapped(C, W, k, v):
     return by_inverse(W, C, k, v)
 
 
+def asks_an_array(W, C, k, v):
+    if k == 0:
+        raise ValueError("zero")
+    return W + np.outer(v - W @ k, np.linalg.solve(C, k)) / (k @ np.linalg.solve(C, k))
+
+
+def without_a_column(W, C, k, v):
+    if not k.any():
+        raise ValueError("zero")
+    return W + (v - W @ k) @ np.linalg.solve(C, k).T / (k @ np.linalg.solve(C, k))
+
+
 WRONG_UPDATES = [
+    (asks_an_array, "if, and, or, not, min and max ask one question of a whole array"),
+    (without_a_column, "two vectors meet in @"),
     (update(guard=unguarded), "a zero key is not refused, and zero is divided by zero"),
     (update(guard=passes_zero), "a zero key is not refused: W comes back unchanged"),
     (update(guard=asserts), "AssertionError is raised where ValueError is asked for"),

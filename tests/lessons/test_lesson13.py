@@ -73,6 +73,8 @@ def test_the_right_number_passes_in_every_accepted_form(exercise_id, form):
 
 
 WRONG = [
+    ("d_ff_for_budget", lambda b, n, d: (b - 4 * d * d) // (2 * d), "the whole budget is given to one layer"),
+    ("d_ff_for_budget", lambda b, n, d: int((b / n - 4 * d * d) / (2 * d)), "below zero is returned when nothing fits"),
     ("non_embedding_parameters", lambda n, d, f: n * (4 * d * d + 2 * d * f) + d, "a last norm of d is counted"),
     ("non_embedding_parameters", lambda n, d, f: n * (3 * d * d + 3 * d * f), "three FFN matrices are counted, and attention is counted as 3 d^2"),
     ("non_embedding_parameters", lambda n, d, f: n * (4 * d * d + 3 * d * f + 4 * d), "three FFN matrices are counted, and the biases of attention are counted"),

@@ -11,6 +11,7 @@ import torch
 from ffnlib.examination import lessons
 from ffnlib.examination.lessons import lesson14
 from tests.lessons.counting import assert_passes, assert_told, forms
+from tests.lessons.test_exercises import verdict_on
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("14_self_test")}
 
@@ -214,3 +215,8 @@ WRONG = [
 @pytest.mark.parametrize(("exercise_id", "answer", "told"), WRONG)
 def test_a_wrong_answer_nobody_listed_is_explained_or_left_alone(exercise_id, answer, told):
     assert_told(exercise_id, answer, told)
+
+
+def test_what_came_back_is_not_told_twice():
+    told = dict(verdict_on(lessons.exercise("self_test_d"), lambda T: (list(range(T)), 1)).lines)
+    assert "nothing moves" in told["because"] and "got" not in told

@@ -156,6 +156,8 @@ D_FF_FOR_BUDGET = Exercise(
     returns=Count(),
     misconceptions=(
         Misconception("below zero", lambda budget, n_layers, d: budget // (2 * d * n_layers) - 2 * d, "a width below zero is returned when nothing fits", "the answer is 0 when nothing fits"),
+        Misconception("below zero, cut", lambda budget, n_layers, d: int(_exact_width(budget, n_layers, d)), "a width below zero is returned when nothing fits, cut towards zero", "the answer is 0 when nothing fits"),
+        Misconception("one layer, below zero", lambda budget, n_layers, d: budget // (2 * d) - 2 * d, "the whole budget is given to one layer, and a width below zero is returned when nothing fits", "the layers share the budget: divide by n_layers"),
         Misconception("not whole", lambda budget, n_layers, d: max(0, _exact_width(budget, n_layers, d)), "the width is not rounded down to a whole number", "a layer has a whole number of units: //"),
         Misconception("not whole, below zero", lambda budget, n_layers, d: _exact_width(budget, n_layers, d), "the width is neither rounded down nor kept at 0 when nothing fits", "use //, and max(0, ...)"),
         Misconception("rounded up", lambda budget, n_layers, d: max(0, -((4 * d * d * n_layers - budget) // (2 * d * n_layers))), "the width is rounded up, so the model exceeds the budget", "round down: the largest width within the budget"),
