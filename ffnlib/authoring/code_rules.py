@@ -164,20 +164,39 @@ def parameters(source, name):
 
 
 def names_are_bound_above(lesson):
-    """What a cell uses is bound by itself or above it, and for a learner, who lacks some cells and lines, as well."""
-    here, learners = set(KERNELS_OWN), set(KERNELS_OWN)
+    """What a cell uses is bound by itself or above it, and as well for a learner, who lacks some cells and lines.
+
+    A learner may also leave out sections marked optional; they may use each other's names.
+    """
+    here, learners, hasty = (set(KERNELS_OWN) for _ in range(3))
+    optional = optional_cells(lesson.cells)
     for cell in lesson.code:
         if syntax_error(cell["source"]):
             continue
-        hidden = role(cell) == "solution-only"
-        for name in sorted(used(cell["source"]) - (here if hidden else learners)):
+        hidden, skipped = role(cell) == "solution-only", cell["id"] in optional
+        for name in sorted(used(cell["source"]) - (here if hidden else learners if skipped else hasty)):
             why = "only by lines that a learner does not get" if name in here else "by no cell above"
+            why = "only in a section marked optional" if name in learners else why
             yield cell, _line_of(name, cell["source"]), f"{name} is bound {why}; bind it in the setup, or correct it"
-            here.add(name)
-            learners.add(name)
+            for names in (here, learners, hasty):
+                names.add(name)
         answer = {answer_name(lesson.cells, exercise_of(cell))} if role(cell) == "answer" else set()
         here |= bound(cell["source"]).keys() | answer  # that it binds its answer is a rule of its own
-        learners |= set() if hidden else bound(_learner_source(lesson, cell)).keys() | answer
+        for_learners = set() if hidden else bound(_learner_source(lesson, cell)).keys() | answer
+        learners |= for_learners
+        hasty |= set() if skipped else for_learners
+
+
+def optional_cells(cells):
+    """Return the ids of the cells in sections whose heading ends in "(optional)"."""
+    found, level = set(), 0  # the level of the optional heading that stands above, 0 for none
+    for cell in cells:
+        heading = re.match(r"(#+) .*", cell["source"]) if cell["cell_type"] == "markdown" else None
+        if heading and (not level or len(heading.group(1)) <= level):
+            level = len(heading.group(1)) if heading.group(0).rstrip().endswith("(optional)") else 0
+        if level:
+            found.add(cell["id"])
+    return found
 
 
 def _learner_source(lesson, cell):

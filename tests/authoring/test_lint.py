@@ -347,6 +347,19 @@ def test_a_name_is_bound_before_it_is_used(lesson, cell, source, line, message):
     assert (problem.cell, problem.line) == (cell, line) and message in problem.message
 
 
+def test_what_only_an_optional_section_binds_is_not_there_for_who_skips_it(lesson):
+    cells = lesson.notebook["cells"]
+    cells[-1:-1] = [
+        new_cell("markdown", "more", "## More (optional)", role="text"),
+        new_cell("code", "more-bound", "extra = 3", role="demo"),
+        new_cell("code", "more-used", "print(extra)", role="demo"),
+        new_cell("markdown", "on", "## On", role="text"),
+        new_cell("code", "on-used", "print(extra)", role="demo"),
+    ]
+    problem = only(lesson)
+    assert problem.cell == "on-used" and "extra is bound only in a section marked optional" in problem.message
+
+
 def test_what_a_region_binds_beside_its_answer_is_not_there_for_a_learner(lesson):
     lesson.cell("half-answer")["source"] = VALUE_ANSWER.replace("half =", "quarter = 0.25\nhalf =")
     lesson.cell("table")["source"] = "print(half, quarter)"
