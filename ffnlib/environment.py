@@ -235,7 +235,7 @@ def install(extra: str | None) -> None:
     if two_steps and not install_cpu_torch():
         say("PyTorch's index of CPU builds gave nothing. Taking the ordinary build: that can be a download of 3 GB.")
     target = f".[{extra}]" if extra else "."
-    step = "step 2 of 2, all other packages" if two_steps else "all packages"
+    step = "step 2 of 2, the others" if two_steps else "all packages"
     status, lines = pip("-c", "constraints.txt", "-e", target, step=step)
     if status:
         failure = Offline if is_offline(lines) else CannotPrepare

@@ -94,12 +94,12 @@ def activity(lines: list[str], installed: Callable[[], int]) -> str:
     >>> activity(["Collecting numpy", "  Downloading numpy-2.4.6-cp311-manylinux.whl (16.9 MB)"], lambda: 0)
     '1 found, fetching numpy-2.4.6 (16.9 MB)'
     >>> activity(["Installing collected packages: six, numpy, torch"], lambda: 2)
-    'installing: 2 of 3 packages in place'
+    'installing: 2 of 3 are in place'
     """
     found = sum(line.startswith("Collecting ") for line in lines)
     for line in reversed(lines):
         if line.startswith("Installing collected packages: "):
-            return f"installing: {installed()} of {line.count(',') + 1} packages in place"
+            return f"installing: {installed()} of {line.count(',') + 1} are in place"
         if match := FETCHING.match(line):
             name = "-".join(match["file"].rsplit("/", 1)[-1].split("-")[:2])
             size = "" if match["file"].endswith(".metadata") or not match["size"] else f" ({match['size']})"
@@ -133,15 +133,26 @@ def status_line() -> Callable[..., None]:
     def show(text: str, final: bool = False) -> None:
         nonlocal shown, at
         if live:
-            width = shutil.get_terminal_size().columns - 1
-            sys.stdout.write("\r" + " " * len(shown) + "\r" if final else "\r" + text[:width].ljust(len(shown)))
-            shown = text[:width]
+            text = fitting(text, shutil.get_terminal_size().columns - 1)
+            sys.stdout.write("\r" + " " * len(shown) + "\r" if final else "\r" + text.ljust(len(shown)))
+            shown = text
         elif text and time.monotonic() - at >= 5:
             sys.stdout.write(text + "\n")
             at = time.monotonic()
         sys.stdout.flush()
 
     return show
+
+
+def fitting(text: str, width: int) -> str:
+    """Cut a line that is too long where a word ends, and show that it was cut.
+
+    >>> fitting("12 found, fetching numpy-2.4.6 (16.9 MB)", 36)
+    '12 found, fetching numpy-2.4.6 ...'
+    """
+    if len(text) <= width:
+        return text
+    return text[: width - 3].rpartition(" ")[0] + " ..."
 
 
 def is_offline(lines: list[str]) -> bool:

@@ -37,7 +37,7 @@ def lab(args) -> int:
         return 0
     if not can_write(FIRST_LESSON.parent):
         say(f"{FIRST_LESSON.parent} cannot be written: you can run the lessons, not save them.")
-    say("JupyterLab is starting. Stop it with Ctrl-C in this window, and start it again with the same command.")
+    say("JupyterLab is starting. Ctrl-C twice in this window stops it, and the same command starts it again.")
     return hand_over(
         [str(python_of()), "-m", "jupyterlab", *lab_options(), *args.extra],
         {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"},  # our kernel before one of the same name in the home folder
@@ -74,7 +74,7 @@ def lab_options() -> list[str]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
     if not has_screen():
-        say("No screen was found to open a browser on: copy the address below into one.")
+        say("No screen was found to open a browser on: copy the address that begins with http://localhost into one.")
         options.append("--no-browser")
     return options
 

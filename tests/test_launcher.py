@@ -413,11 +413,20 @@ def test_progress_counts_the_packages_that_this_step_made_complete(tmp_path):
     assert installing.packages_installed(tmp_path, since=1_500) == 1
 
 
+def test_how_far_an_installation_is_fits_a_terminal_of_80_columns():
+    everything = [f"Installing collected packages: {', '.join(['six'] * 150)}"]
+    doing = installing.activity(everything, lambda: 150)
+    line = f"  step 2 of 2, the others: {3600:4d} s  {doing}"
+    assert installing.fitting(line, 79) == line
+    cut = installing.fitting(f"  step 2 of 2, the others:   14 s  116 found, fetching {'long' * 9}-1.0 (17.3 MB)", 79)
+    assert len(cut) <= 79 and cut.endswith("fetching ...")
+
+
 @cpu_choice
 def test_each_step_of_the_installation_has_its_own_name_and_count(course):
     told = course.first.stdout
     steps = re.findall(r"^  (step \d of 2, [A-Za-z ]+): +\d+ s  ", told, re.MULTILINE)
-    assert list(dict.fromkeys(steps)) == ["step 1 of 2, PyTorch", "step 2 of 2, all other packages"], told
+    assert list(dict.fromkeys(steps)) == ["step 1 of 2, PyTorch", "step 2 of 2, the others"], told
 
 
 def test_a_full_disk_is_told_apart_from_a_missing_network():
