@@ -96,11 +96,11 @@ def examine(exercise, answer, seed: int) -> Verdict:
     try:
         probes = _probes(exercise.id, seed)
         verdict = judge(exercise, probes, gather(probes, answer, exercise.wanted, exercise.library))
-        return _with_notes_on_code(verdict, answer) if verdict.status == NOT_YET else verdict
+        return _with_notes_on_code(exercise, verdict, answer, seed) if verdict.status == NOT_YET else verdict
     except KeyboardInterrupt:
         seconds = time.perf_counter() - started
         because = f"you stopped it after {seconds:.0f} s, while your answer was being called"
-        lines = (("because", because), ("next", "look for a loop that never ends"))
+        lines = (("because", because), ("next", "look for a loop that never ends, in the answer or in what it calls"))
         return Verdict(exercise.id, NOT_YET, "interrupted", lines)
     except (Exception, SystemExit) as error:
         text = f"this is our mistake, your work is safe ({type(error).__name__}: {error})"
@@ -108,8 +108,8 @@ def examine(exercise, answer, seed: int) -> Verdict:
         return Verdict(exercise.id, BROKEN, None, (("because", text), ("next", step)))
 
 
-def _with_notes_on_code(verdict: Verdict, answer) -> Verdict:
-    """Add what a wrong answer's own code shows at once: arrays of other cells, and ^ where a power may be meant."""
+def _with_notes_on_code(exercise, verdict: Verdict, answer, seed: int) -> Verdict:
+    """Add what a wrong answer's own code shows: arrays of other cells, wrong answers it calls, ^ meant as a power."""
     if not inspect.isfunction(answer):
         return verdict
     steps = list(dis.get_instructions(answer))
@@ -117,10 +117,28 @@ def _with_notes_on_code(verdict: Verdict, answer) -> Verdict:
     taken = [name for name in names if isinstance(answer.__globals__.get(name), np.ndarray)]
     notes = []
     if taken:
-        notes.append(f"this answer takes {' and '.join(taken)} from another cell: the same numbers in every call")
+        notes.append(
+            f"this answer takes {' and '.join(taken)} from another cell: the same numbers in every call; "
+            "compute from the arguments instead"
+        )
+    called = {name: answer.__globals__.get(name) for name in names if name in _beside(exercise)}
+    for name, function in called.items():
+        if inspect.isfunction(function) and _is_wrong(name, function, seed):
+            notes.append(f"this answer calls {name}, which is not right yet: begin there")
     if any(step.argrepr == "^" or step.opname == "BINARY_XOR" for step in steps):
         notes.append("^ is no power in Python but the exclusive or of bits; a power is written **")
     return dataclasses.replace(verdict, lines=(*verdict.lines, *(("note", text) for text in notes)))
+
+
+def _beside(exercise) -> list[str]:
+    """Return the other exercises of the same lesson whose answer a learner may call."""
+    others = lessons.exercises(lessons.lesson_of(exercise.id))
+    return [other.id for other in others if other.id != exercise.id and other.wanted == "function"]
+
+
+def _is_wrong(exercise_id: str, answer, seed: int) -> bool:
+    exercise, probes = lessons.exercise(exercise_id), _probes(exercise_id, seed)
+    return judge(exercise, probes, gather(probes, answer, exercise.wanted)).status == NOT_YET
 
 
 @functools.lru_cache(maxsize=256)
@@ -222,11 +240,12 @@ def reveal(exercise_id: str) -> Card:
 
 def predict(claim: str, answer) -> Card:
     """Record what you expect of a claim before you measure it: "TRUE", "FALSE" or "DEPENDS"."""
+    in_quotes = ", ".join(f'"{verdict}"' for verdict in VERDICTS)
     if answer is Ellipsis:
-        return Card("prediction", f"replace the ... by one of {', '.join(VERDICTS)}, in quotes, before you go on")
+        return Card("prediction", f"replace the ... by one of {in_quotes}, before you go on")
     text = str(answer).strip().upper()
     if text not in VERDICTS:
-        return Card("prediction", f"answer={answer!r}: choose one of {', '.join(VERDICTS)}")
+        return Card("prediction", f"{answer!r} is no prediction: write one of {in_quotes}")
     _remember("predict", claim=claim, answer=text)
     return Card("prediction", f"noted: you expect {text}")
 

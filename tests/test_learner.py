@@ -9,7 +9,7 @@ import os
 import numpy as np
 import pytest
 
-from ffnlib import check, decide, hint, learner, predict, progress, reveal
+from ffnlib import check, decide, hint, layer, learner, predict, progress, reveal
 from ffnlib.examination.verdict import Verdict
 
 
@@ -67,6 +67,19 @@ def test_a_wrong_answer_is_told_which_arrays_it_takes_from_another_cell():
     message = check("feed_forward", of_another_cell).message
     assert "this answer takes HIDDEN from another cell: the same numbers in every call" in message
     assert "from another cell" not in check("relu", np.abs).message + check("relu", lambda x: -x).message
+
+
+def test_a_wrong_answer_is_told_which_wrong_answer_it_calls(monkeypatch):
+    def feed_forward_columns(x, W1, b1, W2, b2):
+        return feed_forward(x, W1.T, b1, W2.T, b2)  # noqa: F821  (put there below)
+
+    note = "this answer calls feed_forward, which is not right yet: begin there"
+    here = feed_forward_columns.__globals__
+    monkeypatch.setitem(here, "feed_forward", lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2 + b2)
+    assert note in check("feed_forward_columns", feed_forward_columns).message
+    monkeypatch.setitem(here, "feed_forward", layer.feed_forward)
+    message = check("feed_forward_columns", lambda x, W1, b1, W2, b2: -feed_forward(x, W1.T, b1, W2.T, b2)).message  # noqa: F821
+    assert "not yet" in message and "begin there" not in message
 
 
 def test_a_wrong_answer_with_a_caret_is_told_how_a_power_is_written():
@@ -156,7 +169,7 @@ def test_predictions_are_kept_and_meet_the_verdict():
 
 def test_a_prediction_that_is_none_is_not_kept(own_progress):
     assert "replace the ..." in predict("S3-04", ...).body
-    assert "choose one of" in predict("S3-04", "perhaps").body
+    assert predict("S3-04", "yes").body == ''''yes' is no prediction: write one of "TRUE", "FALSE", "DEPENDS"'''
     assert not own_progress.exists()
 
 

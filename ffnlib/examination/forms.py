@@ -279,7 +279,7 @@ def read_parts(kind, seen) -> Reading:
         return Reading(
             complaint=Complaint(
                 "parts",
-                f"one {seen.type} came back where ({', '.join(kind.names)}) is asked for",
+                f"one {seen.type.replace('ndarray', 'array')} came back where ({', '.join(kind.names)}) is asked for",
                 "return all parts, separated by commas",
             )
         )

@@ -271,7 +271,7 @@ def _namespace(program) -> dict:
 
 def _misconception(edit) -> Misconception:
     sentence, program = edit
-    return Misconception(sentence, program, sentence, "compare this place with your own line")
+    return Misconception(sentence, program, sentence, "look for this place in your own code")
 
 
 def _on_top(exercise: Exercise) -> Iterator[Misconception]:
@@ -293,7 +293,7 @@ def _pairs(exercise: Exercise) -> Iterator[Misconception]:
             program = _compiled(twice, exercise.oracle)
             if program is not None:
                 told = ", and ".join(f"`{new}` stands where `{old}` belongs" for old, new in differing(tree, twice))
-                yield Misconception(told, program, told, "compare this with your own lines")
+                yield Misconception(told, program, told, "look for these places in your own code")
 
 
 def differing(tree, changed) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -12,6 +13,15 @@ BROKEN = "broken"
 
 HEADLINES = {UNTOUCHED: "untouched", NOT_YET: "not yet", PASSED: "passed", BROKEN: "broken"}
 COLOURS = {UNTOUCHED: "#5F5F5F", NOT_YET: "#A94400", PASSED: "#00568A", BROKEN: "#1B1B1B"}
+
+
+def as_html(text: str) -> str:
+    """Return a sentence as HTML, with code where it stands between backticks.
+
+    >>> as_html("`a` stands where `a < b` belongs")
+    '<code>a</code> stands where <code>a &lt; b</code> belongs'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class Verdict:
         rows = "".join(
             f'<div style="display:flex;flex-wrap:wrap;column-gap:0.8em;margin-top:0.25em">'
             f'<span style="flex:0 0 5.2em;color:#5F5F5F">{escape(label)}</span>'
-            f'<span style="flex:1 1 14em;min-width:0">{escape(text)}</span></div>'
+            f'<span style="flex:1 1 14em;min-width:0">{as_html(text)}</span></div>'
             for label, text in self.lines
         )
         return (

@@ -36,7 +36,7 @@ def relu_probes(rng):
         call(rng.integers(-5, 6, size=7) - np.array([9, 0, 0, 0, 0, 0, -9])),
         call(np.zeros((0, 4))),
         call(rng.normal(size=(4, 6))[:, ::2].T),
-        call(rng.normal(size=5) * 1e6),
+        call(rng.normal(size=9) * 1e6),
     )
 
 
