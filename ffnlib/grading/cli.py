@@ -213,6 +213,8 @@ class Progress:
         if self.terminal and self.total:
             print(file=self.stream)
         print(pages.totals(rows), file=self.stream)
+        if words := pages.not_handed_in(rows):
+            print(words, file=self.stream)
         human = [row for row in rows if row["status"] == NEEDS_HUMAN]
         for row in human[:MOST_NAMED]:
             print(f"  {row['file']}: {row['notes'][-1] if row['notes'] else ''}", file=self.stream)

@@ -27,6 +27,7 @@ STOPPED = "stopped"
 GRADED, NEEDS_HUMAN, OTHER_LESSON = "graded", "needs-human", "other-lesson"  # the last: one that is not asked for
 DOES_NOT_RUN = "its cell does not run"
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+NO_CODE = re.compile(r"""\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"[^"\n]*"|'[^'\n]*'|#.*""")  # texts and comments
 MOST_REPLAYS = 3  # without a cell that hangs or dies
 
 
@@ -176,8 +177,10 @@ class Interview:
             self.session = None
             self.asked += 1
             because = f"while {exercise.answer_name()} was being called, {words}"
-            step = (("next", "look for a loop that never ends"),) if isinstance(error, TooLate) else ()
-            return Verdict(exercise.id, STOPPED, None, (("because", because), *step))
+            lines = [("because", because)]
+            if isinstance(error, TooLate):
+                lines.append(("next", "look for a loop that never ends, in it or in what it calls"))
+            return Verdict(exercise.id, STOPPED, None, tuple(lines))
         if misses_a_name(evidence) and self.widen():
             return self.examine(exercise, left)
         self.asked += 1
@@ -254,7 +257,7 @@ class Interview:
             found = []
             for position, exercise in enumerate(self.exercises):
                 found.append(self.examine(exercise, len(self.exercises) - position))
-            return found
+            return self.with_notes_on_calls(found)
         except Missing as error:
             self.note(str(error))
             self.asked = 0
@@ -262,6 +265,17 @@ class Interview:
         finally:
             self.close()
             self.note_failures()
+
+    def with_notes_on_calls(self, verdicts: list[Verdict]) -> list[Verdict]:
+        """Tell every answer that failed which failed answer it calls: its own lines may be right."""
+        failed = {e.answer_name() for e, v in zip(self.exercises, verdicts) if v.status in (NOT_YET, STOPPED)}
+        told = []
+        for exercise, verdict in zip(self.exercises, verdicts):
+            name = exercise.answer_name()
+            wrong = sorted(called_by(name, self.parts) & failed - {name}) if name in failed else []
+            notes = (("note", f"it calls {other}, which is not right either: begin there") for other in wrong)
+            told.append(replace(verdict, lines=(*verdict.lines, *notes)))
+        return told
 
     def note_failures(self) -> None:
         """Note the cells that failed, unless an exercise tells of them, and the commands that were not run."""
@@ -275,6 +289,15 @@ class Interview:
 def defines(source: str, name: str) -> bool:
     """Return whether a cell, which may not even be Python, sets out to define a name."""
     return bool(re.search(rf"^[ \t]*(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*=)", source, re.MULTILINE))
+
+
+def called_by(name: str, parts: list[Part]) -> set[str]:
+    """Return the names that the last definition of a function calls; its source is read here, and never parsed."""
+    for part in reversed(parts):
+        code = NO_CODE.sub("", part.source)
+        if body := re.search(rf"^def[ \t]+{name}\b(?P<rest>.*(?:\n(?!\S).*)*)", code, re.MULTILINE):
+            return set(re.findall(r"(\w+)\(", body["rest"]))
+    return set()
 
 
 def misses_a_name(evidence: Evidence) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from html import escape
 
-from ffnlib.examination.verdict import BROKEN, NOT_YET
+from ffnlib.examination.verdict import BROKEN, NOT_YET, as_html
 from ffnlib.grading.interview import GRADED, NEEDS_HUMAN, OTHER_LESSON
 from ffnlib.scrolling import framed
 
@@ -25,6 +25,14 @@ caption { text-align: left; font-weight: bold; padding: 0.5rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 0.8rem; margin: 0.3rem 0 1.2rem; }
 dd { margin: 0; }
 dt { color: #5A5A5A; }
+code { background: #F0F0F0; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; }
+  body { color: #E4E4E4; background: #1B1B1B; }
+  th, td { border-color: #5A5A5A; }
+  dt { color: #B4B4B4; }
+  code { background: #333333; }
+}
 """
 WORDS = {
     "passed": "passed",
@@ -78,11 +86,15 @@ def message(text: str) -> str:
     for line in text.split("\n") if text else []:
         label, separator, rest = line.partition(": ")
         label, rest = (label, rest) if separator and label.isalpha() else ("", line)
-        items.append(f"<dt>{escape(label)}</dt><dd>{escape(rest)}</dd>")
+        items.append(f"<dt>{escape(label)}</dt><dd>{as_html(rest)}</dd>")
     return f"<dl>{''.join(items)}</dl>" if items else ""
 
 
 # ---------------------------------------------------------------- the class
+
+WHERE_NAMES_ARE = (
+    "Names and points are in grades.csv and exercises.csv; the folder feedback holds a page for every student."
+)
 
 
 def totals(rows: list[dict]) -> str:
@@ -94,10 +106,26 @@ def totals(rows: list[dict]) -> str:
     return words + (f", {count[OTHER_LESSON]} of another lesson" if count[OTHER_LESSON] else "")
 
 
+def not_handed_in(rows: list[dict]) -> str:
+    """Return in words by how many students each lesson was handed in, "" where every one has come from everybody."""
+    students = {row["student"] for row in rows}
+    by_lesson = defaultdict(set)
+    for row in rows:
+        if row["lesson"]:
+            by_lesson[row["lesson"]].add(row["student"])
+    if len(by_lesson) < 2 or all(handed_in == students for handed_in in by_lesson.values()):
+        return ""
+    counts = ", ".join(f"{lesson} {len(by_lesson[lesson])}" for lesson in sorted(by_lesson))
+    return (
+        f"Of {len(students)} students handed in: {counts}. The others have 0 there (--lesson grades one lesson only)."
+    )
+
+
 def class_page(rows: list[dict], sandbox: str) -> str:
     """Return the page that shows an instructor what a class understood and what needs a human."""
-    parts = [f"<p>{totals(rows)}.</p>"]
-    parts += [f"<p>Sandbox: {escape(sandbox)}.</p>", humans(rows)]
+    parts = [f"<p>{totals(rows)}.</p>", f"<p>{WHERE_NAMES_ARE}</p>"]
+    parts += [f"<p>{words}</p>" for words in [not_handed_in(rows)] if words]
+    parts += [f"<p>Sandbox around the students' code: {escape(sandbox)}.</p>", humans(rows)]
     for lesson in sorted({row["lesson"] for row in rows if row["lesson"]}):
         parts.append(lesson_part(lesson, [row for row in rows if row["lesson"] == lesson and row["exercises"]]))
     return page("The class", "\n".join(part for part in parts if part))
@@ -155,7 +183,8 @@ def misconception_table(exercise: str, results: list[dict]) -> str:
     counts = Counter(result["misconception"] for result in results if result["misconception"])
     sentences = {result["misconception"]: because(result["message"]) for result in results}
     lines = [
-        f'<tr><th scope="row">{escape(name)}</th><td class="number">{count}</td><td>{escape(sentences[name])}</td></tr>'
+        f'<tr><th scope="row">{as_html(name)}</th><td class="number">{count}</td>'
+        f"<td>{as_html(sentences[name])}</td></tr>"
         for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
     others = sum(result["status"] == NOT_YET and not result["misconception"] for result in results)

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import unicodedata
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def slug(name: str) -> str:
     """Return a name as a folder's: short, plain, and different for different names on every file system."""
     if re.fullmatch(r"[a-z][a-z0-9_-]{2,50}", name) and not re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)", name):
         return name
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
+    bare = "".join(sign for sign in unicodedata.normalize("NFKD", name.lower()) if not unicodedata.combining(sign))
+    plain = re.sub(r"[^a-z0-9]+", "-", bare).strip("-")[:40]
     return f"{plain or 'student'}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 

@@ -5,6 +5,8 @@ import re
 import pytest
 
 from ffnlib.grading.cli import grade_folder
+from ffnlib.grading.interview import called_by
+from ffnlib.grading.session import Part
 from tests.grading import build_submissions as golden
 
 WRONG = {"relu": "def relu(x):\n    return np.asarray(x) * 0.37 + 1"}
@@ -16,6 +18,14 @@ CASES = {
     "endless": golden.cells(relu="while True:\n    pass\n\ndef relu(x):\n    return x"),
     "memory": golden.cells(relu="def relu(x):\n    return np.ones((400_000, 400_000))"),
     "helper": golden.cells(before=["def plus(x)\n    return x"], relu="def relu(x):\n    return plus(x)"),
+    "calls_wrong": golden.cells(
+        feed_forward="def feed_forward(x, W1, b1, W2, b2):\n    return (x @ W1 + b1) @ W2 + b2",
+        feed_forward_columns=(
+            "def feed_forward_columns(x, W1, b1, W2, b2):\n"
+            '    """Not relu(x)."""  # nor linear_collapse(x)\n'
+            "    return feed_forward(x, W1.T, b1, W2.T, b2)"
+        ),
+    ),
     "counted": [
         cell | {"execution_count": number} if cell["cell_type"] == "code" else cell
         for number, cell in enumerate(golden.cells(relu="def relu(x)\n    return x"), 10)
@@ -47,6 +57,28 @@ def test_who_gets_no_number_is_told_where_the_numbers_are(written):
     status, name, message = relu(written, "unknown")
     assert (status, name) == ("not-yet", None)
     assert "check('relu', relu) in your notebook shows a call with its numbers" in message
+
+
+def test_an_answer_that_calls_a_wrong_one_is_told_which(written):
+    messages = {result["id"]: result["message"] for result in written[0]["calls_wrong"]["exercises"]}
+    assert "note: it calls feed_forward, which is not right either: begin there" in messages["feed_forward_columns"]
+    assert not [name for name, text in messages.items() if "it calls" in text and name != "feed_forward_columns"]
+    assert messages["feed_forward_columns"].count("it calls") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "called"),
+    [
+        ("def f(x):\n    return relu(x)\n\ndef g(x):\n    return other(x)", {"relu"}),
+        ("def f(x):\n\n    # other(x)\n    return relu(x)  # 'other(x)'\nother(1)", {"relu"}),
+        ('def f(x):\n    return \'other(x)\' + """\nother(x)\n"""', set()),
+        ("def f(x)\n    return relu(x", {"relu"}),
+        ("f = lambda x: relu(x)", set()),
+        ('"' * 100_001, set()),
+    ],
+)
+def test_what_an_answer_calls_is_read_from_its_own_lines(source, called):
+    assert called_by("f", [Part(1, source, "", True, True)]) - {"f"} == called
 
 
 def test_an_answer_that_was_not_begun_says_what_to_do(written):

@@ -126,6 +126,11 @@ def test_different_names_never_share_a_folder():
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]*(-[0-9a-f]{8})?", slug) and len(slug) < 64 for slug in slugs)
 
 
+def test_a_letter_with_a_mark_keeps_its_letter_in_the_name_of_a_folder():
+    assert report.slug("Jörg Müller").startswith("jorg-muller-")
+    assert report.slug("Zoë").startswith("zoe-")
+
+
 class Tags(HTMLParser):
     def __init__(self, text):
         super().__init__()
@@ -158,6 +163,19 @@ def test_pages_can_be_read_without_seeing_them(written):
         assert tags.found.count("h1") == 1
         assert tags.found.count("table") == tags.found.count("caption")
         assert all(value in ("row", "col") for name, value in tags.attributes if name == "scope")
+
+
+def test_a_lesson_that_some_did_not_hand_in_is_named_with_its_zeros():
+    apart = [row("ann"), row("ben"), row("ben", "05_activations")]
+    words = "Of 2 students handed in: 01_formula 2, 05_activations 1. The others have 0 there"
+    assert words in pages.not_handed_in(apart) and words in pages.class_page(apart, "seccomp")
+    for nobody_is_missing in ([row("ann"), row("ben")], [*apart, row("ann", "05_activations")]):
+        assert pages.not_handed_in(nobody_is_missing) == ""
+
+
+def test_the_class_page_says_where_the_names_are():
+    text = pages.class_page([row("ann")], "seccomp")
+    assert all(name in text for name in ("grades.csv", "exercises.csv", "feedback"))
 
 
 def test_the_class_page_counts_wrong_answers_that_match_no_misconception():
