@@ -65,6 +65,9 @@ def low_precision(dtype: str) -> Complaint:
 
 def unknown(type_name: str) -> Complaint:
     """Return the complaint about a type that is not read."""
+    if type_name in ("function", "method", "builtin_function_or_method"):
+        because = "a function comes back, and not what it gives"
+        return Complaint("a function for its result", because, "call it: the brackets () are missing behind its name")
     return Complaint("type", f"the result is of type {type_name}, which is not read", "return plain numbers or arrays")
 
 

@@ -83,6 +83,16 @@ ONE_A_ROW = (
     "an array with one number for each row meets the rows themselves, and numpy lays it along the last axis instead",
     "[..., None], or keepdims=True where it is made, gives it a last axis of length 1",
 )
+MEAN_OF_TRUTHS = (
+    "a mean of truth values in PyTorch",
+    "PyTorch's mean takes neither truth values nor whole numbers, NumPy's takes both",
+    "turn them into numbers first: .double().mean(-1)",
+)
+TUPLE_FOR_ARRAY = (
+    "a tuple used as an array",
+    "a tuple is used as an array; np.where with a condition alone, and np.nonzero, return one: an array for each axis",
+    "np.flatnonzero gives one array of positions; a mask such as H == 0 can be counted without positions",
+)
 KNOWN = (
     ("MemoryError", "", OUT_OF_MEMORY),
     ("RuntimeError", "can't allocate memory", OUT_OF_MEMORY),
@@ -102,6 +112,8 @@ KNOWN = (
     ("RuntimeError", "Can't call numpy() on Tensor", NUMPY_ON_TENSOR),
     ("AttributeError", "'numpy.ndarray' object has no attribute", NO_SUCH_METHOD),
     ("ValueError", "either both or neither of x and y", CHOICE_MISSING),
+    ("AttributeError", "'tuple' object has no attribute", TUPLE_FOR_ARRAY),
+    ("RuntimeError", "must be either a floating point or complex dtype", MEAN_OF_TRUTHS),
     ("RuntimeError", "have the same dtype", TWO_PRECISIONS),
     ("RuntimeError", "mixed dtype", TWO_PRECISIONS),
     ("RuntimeError", "expected scalar type", TWO_PRECISIONS),

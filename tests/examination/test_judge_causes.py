@@ -249,6 +249,18 @@ def test_an_if_on_an_array_is_not_taken_for_the_error_that_is_asked_for():
     assert verdict_on(answer, INVERSE).misconception == "an if on an array"
 
 
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (lambda x: np.where(x > 0).mean(-1), "a tuple used as an array"),
+        (lambda x: (2 * x).mean, "a function for its result"),
+    ],
+)
+def test_half_a_call_is_named(answer, name):
+    verdict = verdict_on(answer, SOFTMAX)
+    assert verdict.misconception == name, verdict.message
+
+
 def test_two_precisions_of_pytorch_are_named():
     torch = pytest.importorskip("torch")
     verdict = verdict_on(lambda x: torch.as_tensor(x) @ torch.ones(x.shape[-1], 1), SOFTMAX)

@@ -190,6 +190,7 @@ WRONG = [
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2[x @ W1 + b1 > 0] + b2, "all hidden values"),
     ("sparse_feed_forward", by_columns, "columns of W2"),
     ("sparse_feed_forward", at_least_zero, "h >= 0 holds for all"),
+    ("active_per_token", lambda H, eps: (torch.as_tensor(H).abs() > eps).mean(-1), "neither truth values nor whole"),
     ("active_per_token", lambda H, eps: np.abs(eps < H).mean(-1), "the sign is kept"),
     ("active_per_token", lambda H, eps: (np.maximum(H, 0) > eps).mean(-1), "the sign is kept"),
     ("active_per_token", lambda H, eps: (np.abs(H) >= eps).mean(-1), "whose size equals eps"),

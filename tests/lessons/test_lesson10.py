@@ -336,6 +336,8 @@ WRONG = [
     ("switch_route", lambda z: switch_by_one_hot(z).T, "changed places in the result"),
     ("switch_route", lambda z: best(z, 1) * softmax(z.reshape(1, -1)).reshape(z.shape), "one softmax is taken"),
     ("load_balance", lambda z: (shares(z) * softmax(z).mean(0)).sum(), "the factor experts is missing"),
+    ("load_balance", lambda z: balance_with(z, z.argmax(1)), "the winners' numbers stand in the place"),
+    ("load_balance", lambda z: balance_with(z, [np.mean(z.argmax(1) == e + 1) for e in range(z.shape[1])]), "from 1"),
     ("load_balance", lambda z: balance_with(z, np.bincount(z.argmax(1)) / len(z)), "counts end"),
     ("load_balance", lambda z: balance_with(z, (z.argmax(1) == np.arange(z.shape[1])).mean()), "along the experts"),
     ("load_balance", lambda z: z.shape[1] * (shares(z) * z.mean(0)).sum(), "mean of the scores"),

@@ -293,7 +293,14 @@ def without_a_column(W, C, k, v):
     return W + (v - W @ k) @ np.linalg.solve(C, k).T / (k @ np.linalg.solve(C, k))
 
 
+def divided_without_brackets(W, C, k, v):
+    if not k.any():
+        raise ValueError("zero")
+    return W + np.outer(v - W @ k, np.linalg.solve(C, k)) / k @ np.linalg.solve(C, k)
+
+
 WRONG_UPDATES = [
+    (divided_without_brackets, "has no brackets, so that only k divides"),
     (asks_an_array, "if, and, or, not, min and max ask one question of a whole array"),
     (without_a_column, "two vectors meet in @"),
     (update(guard=unguarded), "a zero key is not refused, and zero is divided by zero"),

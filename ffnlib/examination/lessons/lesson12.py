@@ -171,6 +171,7 @@ def _length(k):
 
 EDIT_SLIPS = (
     Misconception("C ignored", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W @ k, k) / (k @ k), "C is not used: the edit goes along the key itself", "other keys move least along C^-1 k"),
+    Misconception("brackets missing in the division", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W @ k, np.linalg.solve(C, k)) / k @ np.linalg.solve(C, k), "the product below the fraction has no brackets, so that only k divides", "/ (k @ u)"),
     Misconception("no column times row", lambda W, C, k, v: refuse_zero(k) or W + (v - W @ k) @ np.linalg.solve(C, k).T / (k @ np.linalg.solve(C, k)), "two vectors meet in @, which makes one number of them, or refuses: .T changes nothing in a vector", "a column times a row of vectors is np.outer(a, b), or a[:, None] * b"),
     Misconception("C not inverted", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W @ k, C @ k) / (k @ (C @ k)), "C k stands in the place of C^-1 k", "solve C u = k for u"),
     Misconception("C inverted twice", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W @ k, np.linalg.solve(C, np.linalg.solve(C, k))) / (k @ np.linalg.solve(C, np.linalg.solve(C, k))), "C is inverted twice", "solve C u = k for u, once"),
