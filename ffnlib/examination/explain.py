@@ -80,15 +80,25 @@ def refused(wrong: list[Trial]):
 
 
 def constant(trials: list[Trial]):
-    """Name an answer that returns one number whatever it is asked, where the right number changes."""
+    """Name an answer that returns the same numbers whatever it is asked, where the right ones change."""
     values = [trial.reading.value if trial.reading else None for trial in trials]
     right = [trial.expected.value if trial.expected else None for trial in trials]
+    if len(values) > 2 and all(_same_floats(value, values[0]) for value in values):
+        if all(_same_floats(value, right[0]) for value in right):
+            return None
+        because = "the same numbers come back for every call, whatever the arguments are"
+        return "same numbers always", because, "compute the result from the arguments"
     if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return None
     if len(values) < 3 or len(set(values)) > 1 or len(set(right)) == 1 or trials[0].reading.complaint:
         return None
     because = "the same number comes back for every call: the arguments are not used"
     return "same number always", because, "compute the number from the arguments"
+
+
+def _same_floats(left, right) -> bool:
+    arrays = all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in (left, right))
+    return arrays and left.size > 0 and np.array_equal(left, right, equal_nan=True)
 
 
 def missing_error(wrong: list[Trial]):

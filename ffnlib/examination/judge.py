@@ -160,9 +160,9 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
     named = (
         named
         or explain.refused(wrong)
+        or explain.nothing_computed(exercise, trials)
         or explain.constant(trials)
         or explain.refuses_too_much(trials)
-        or explain.nothing_computed(exercise, trials)
     )
     if named is not None:
         return named, [f"and {complaint.because}"] if complaint and named[0] != complaint.name else []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ffnlib.examination import lessons
 from ffnlib.examination.exercise import Count, Grammar, Misconception, Number, Parts, call
 from ffnlib.examination.forms import Complaint
 from ffnlib.examination.slips import be, grammar_tiers
+from ffnlib.learner import examine
 from tests.examination.asking import COUNT, RECORD, made_up, verdict_on
 
 
@@ -45,6 +47,20 @@ def test_float32_is_named_although_one_call_has_to_raise():
 def test_one_number_for_every_call_is_named():
     verdict = verdict_on(lambda a, b: 16, COUNT)
     assert verdict.misconception == "same number always"
+
+
+@pytest.mark.parametrize("answer", [lambda *_: [4.5, 3.0], lambda *_: np.full((2, 3), np.nan), lambda *_: np.ones(2)])
+def test_one_array_for_every_call_is_named(answer):
+    verdict = examine(lessons.exercise("feed_forward"), answer, 1)
+    assert verdict.misconception == "same numbers always"
+    assert "next      compute the result from the arguments" in verdict.message
+
+
+def test_zeros_and_results_without_numbers_are_not_called_the_same_numbers():
+    verdict = examine(lessons.exercise("feed_forward"), lambda *_: np.zeros(2), 1)
+    assert verdict.misconception == "only zeros"
+    verdict = examine(lessons.exercise("feed_forward"), lambda *_: np.zeros((0, 4)), 1)
+    assert verdict.misconception != "same numbers always"
 
 
 EITHER_ORDER = made_up(
