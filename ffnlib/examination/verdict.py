@@ -13,15 +13,16 @@ BROKEN = "broken"
 
 HEADLINES = {UNTOUCHED: "untouched", NOT_YET: "not yet", PASSED: "passed", BROKEN: "broken"}
 COLOURS = {UNTOUCHED: "#5F5F5F", NOT_YET: "#A94400", PASSED: "#00568A", BROKEN: "#1B1B1B"}
+CODE = '<code style="background:none;color:inherit;padding:0">'  # JupyterLab's dark theme has a dark ground for code
 
 
 def as_html(text: str) -> str:
     """Return a sentence as HTML, with code where it stands between backticks.
 
-    >>> as_html("`a` stands where `a < b` belongs")
-    '<code>a</code> stands where <code>a &lt; b</code> belongs'
+    >>> as_html("is `a < b` meant?")
+    'is <code style="background:none;color:inherit;padding:0">a &lt; b</code> meant?'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"`([^`]+)`", rf"{CODE}\1</code>", escape(text))
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,6 @@ class Verdict:
             'role="status" style="background:#FFFFFF;color:#1B1B1B;border:1px solid #D0D0D0;'
             f"border-left:5px solid {colour};"
             f'padding:0.6em 0.9em;font-family:sans-serif;line-height:1.45;max-width:52em;overflow-wrap:anywhere">'
-            f'<div><code style="background:none;color:#1B1B1B;padding:0">{escape(self.exercise)}</code> '
+            f"<div>{CODE}{escape(self.exercise)}</code> "
             f'<strong style="color:{colour}">{HEADLINES[self.status]}</strong></div>{rows}</div>'
         )

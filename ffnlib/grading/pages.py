@@ -25,13 +25,11 @@ caption { text-align: left; font-weight: bold; padding: 0.5rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.2rem 0.8rem; margin: 0.3rem 0 1.2rem; }
 dd { margin: 0; }
 dt { color: #5A5A5A; }
-code { background: #F0F0F0; }
 @media (prefers-color-scheme: dark) {
   :root { color-scheme: dark; }
   body { color: #E4E4E4; background: #1B1B1B; }
   th, td { border-color: #5A5A5A; }
   dt { color: #B4B4B4; }
-  code { background: #333333; }
 }
 """
 WORDS = {
