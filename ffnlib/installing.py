@@ -145,14 +145,12 @@ def status_line() -> Callable[..., None]:
 
 
 def fitting(text: str, width: int) -> str:
-    """Cut a line that is too long where a word ends, and show that it was cut.
+    """Cut a line that is too long, and show that it was cut.
 
-    >>> fitting("12 found, fetching numpy-2.4.6 (16.9 MB)", 36)
-    '12 found, fetching numpy-2.4.6 ...'
+    >>> fitting("12 found, fetching numpy-2.4.6 (16.9 MB)", 28)
+    '12 found, fetching numpy-...'
     """
-    if len(text) <= width:
-        return text
-    return text[: width - 3].rpartition(" ")[0] + " ..."
+    return text if len(text) <= width else text[: max(0, width - 3)] + "..."
 
 
 def is_offline(lines: list[str]) -> bool:
