@@ -1,7 +1,4 @@
-"""Every lesson from notebooks/, the way a person goes through it: run all, be wrong, read why, mend, move what moves.
-
-Lessons 00, 01 and one with several kinds of control are also opened in Notebook 7.
-"""
+"""Every lesson from notebooks/, as a person goes through it: run all, be wrong, read why, mend, move what moves."""
 
 import json
 from pathlib import Path
@@ -12,7 +9,6 @@ from .looking import WIDTHS
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-IN_NOTEBOOK_7 = ("00_start_here", "01_formula", "04_the_block")
 
 # One mistake that people make in each lesson: (exercise, what they write).
 MISTAKES = {
@@ -55,21 +51,17 @@ def right_answer(lesson, exercise):
     raise LookupError(f"{lesson} has no answer to {exercise}")
 
 
-def in_every_lesson(function):
-    """Ask a test of each lesson in JupyterLab, and of some in Notebook 7."""
-    cases = [pytest.param(file, "lab", id=file.stem) for file in LESSONS]
-    too = [file for file in LESSONS if file.stem in IN_NOTEBOOK_7]
-    cases += [pytest.param(file, "notebooks", id=f"{file.stem}-notebook7") for file in too]
-    return pytest.mark.parametrize(("file", "front_end"), cases)(function)
+@pytest.mark.parametrize("file", LESSONS, ids=lambda file: file.stem)
+def test_a_learner_goes_through_the_lesson(open_lesson_alone, file):
+    go_through(open_lesson_alone(file, f"lab_{file.name}"), file.stem)
 
 
-@in_every_lesson
-def test_a_learner_goes_through_the_lesson(open_lesson_alone, file, front_end):
-    page = open_lesson_alone(file, f"{front_end}_{file.name}", front_end)
+def go_through(page, lesson):
+    """Do in an open lesson what a learner does, and look at it in both themes and every width."""
     page.run_all()
     assert page.errors() == []
     assert page.pictures_without_words() == []
-    be_wrong_then_right(page, file.stem)
+    be_wrong_then_right(page, lesson)
     move_everything(page)
     assert page.moving() == []
     for theme in ("Dark", "Light"):
