@@ -21,7 +21,8 @@ NEEDED = (*DECIDING, "setup.py", "README.md", "LICENSE", "notebooks")  # what pi
 TESTS = ["-p", "no:nbval"]  # only the notebooks need nbval, and it starts slowly
 NOTEBOOKS = ["-p", "ffnlib.authoring.nbval_plugin"]
 NOTEBOOK_FOLDERS = ("solutions", "notebooks")
-ALL_CORES = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]  # a file's fixtures are made once
+WORKERS = min(4, (os.cpu_count() or 1) + 1)  # one more than cores: many tests wait for a browser or a kernel
+IN_PARALLEL = ["-n", str(WORKERS), "--dist", "loadfile"]  # a file's fixtures are made once
 NOTHING_SELECTED = 5  # pytest's exit status
 
 
@@ -157,14 +158,14 @@ def test(args) -> int:
 def runs(extra: list[str]) -> list[list[str]]:
     """Give pytest's arguments for each of its runs: one for what was named, else the tests and the notebooks.
 
-    Everything runs in as many processes as there are cores; what was named in one, so that it can be stopped and read.
+    Everything runs in several processes; what was named in one, so that it can be stopped and read.
     """
     named = [word for word in extra if (ROOT / word.split("::")[0]).exists()]
     if any(word.startswith(NOTEBOOK_FOLDERS) for word in named):
         return [[*NOTEBOOKS, *extra]]
     if named:
         return [[*TESTS, *extra]]
-    return [[*TESTS, *ALL_CORES, "tests", "ffnlib", *extra], [*NOTEBOOKS, *ALL_CORES, *NOTEBOOK_FOLDERS, *extra]]
+    return [[*TESTS, *IN_PARALLEL, "tests", "ffnlib", *extra], [*NOTEBOOKS, *IN_PARALLEL, *NOTEBOOK_FOLDERS, *extra]]
 
 
 def worst(statuses: list[int]) -> int:

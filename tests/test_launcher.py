@@ -453,8 +453,8 @@ def test_an_unknown_failure_shows_pips_last_words():
 
 def test_the_test_command_runs_tests_and_notebooks_apart():
     tests, notebooks = launcher.runs(["-x"])
-    assert tests == [*launcher.TESTS, *launcher.ALL_CORES, "tests", "ffnlib", "-x"]
-    assert notebooks == [*launcher.NOTEBOOKS, *launcher.ALL_CORES, "solutions", "notebooks", "-x"]
+    assert tests == [*launcher.TESTS, *launcher.IN_PARALLEL, "tests", "ffnlib", "-x"]
+    assert notebooks == [*launcher.NOTEBOOKS, *launcher.IN_PARALLEL, "solutions", "notebooks", "-x"]
 
 
 def test_a_named_test_or_notebook_is_run_alone():

@@ -1,5 +1,6 @@
 """Runs: resumed ones end as others do, options are checked, any executor serves, and nothing aborts a class."""
 
+import contextlib
 import csv
 import json
 import os
@@ -73,10 +74,17 @@ def descendants(pid):
     """Return the processes below one, as Linux lists them."""
     found, ahead = [], [pid]
     while ahead:
-        tasks = Path(f"/proc/{ahead.pop()}/task").glob("*/children")
-        ahead += (new := [int(child) for path in tasks for child in path.read_text().split()])
+        ahead += (new := started_by(ahead.pop()))
         found += new
     return found
+
+
+def started_by(pid):
+    """Return the processes that one has started; none when it has ended since it was listed."""
+    with contextlib.suppress(OSError):
+        tasks = list(Path(f"/proc/{pid}/task").glob("*/children"))
+        return [int(child) for path in tasks for child in path.read_text().split()]
+    return []
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are listed as Linux does")
