@@ -100,7 +100,7 @@ def test_rows_of_silent_units_are_not_read_and_nan_of_a_firing_one_is():
 def chosen(share, d_model=768, tokens=None, seed=4, **options):
     rng = np.random.default_rng(seed)
     hidden = fired(rng, (4 * d_model,) if tokens is None else (tokens, 4 * d_model), share)
-    return best_form(hidden, np.empty((4 * d_model, d_model), np.float32), **options)
+    return best_form(hidden, np.zeros((4 * d_model, d_model), np.float32), **options)
 
 
 def test_few_units_are_gathered_and_many_are_not():
@@ -116,21 +116,21 @@ def test_in_a_batch_the_share_must_be_smaller():
 
 
 def test_tokens_that_share_their_units_are_done_together():
-    W2 = np.empty((3072, 768), np.float32)
+    W2 = np.zeros((3072, 768), np.float32)
     token = fired(np.random.default_rng(5), (1, 3072), 0.05)
     assert best_form(np.repeat(token, 16, axis=0), W2) == "union"
 
 
 def test_what_cannot_be_gathered_is_multiplied():
     hidden = np.zeros(3072, np.float32)
-    by_columns = np.empty((768, 3072), np.float32).T
-    read_only = np.empty((3072, 768), np.float32)
+    by_columns = np.zeros((768, 3072), np.float32).T
+    read_only = np.zeros((3072, 768), np.float32)
     read_only.flags.writeable = False
-    mixed = np.empty((3072, 768))
+    mixed = np.zeros((3072, 768))
     assert [best_form(hidden, W2) for W2 in (by_columns, read_only, mixed)] == ["dense"] * 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # PyTorch would complain about a view of what is read-only
-        sparse_product(hidden, read_only)
+        assert not sparse_product(hidden, read_only).any()
 
 
 def test_costs_grow_with_what_fires_and_the_union_of_independent_tokens_is_assumed():
