@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -83,7 +84,14 @@ def pair_text(got, expected) -> str:
 
 
 def count_text(value) -> str:
-    """Return a count with its thousands marked."""
+    """Return a count with its thousands marked, and a fraction where it has one.
+
+    >>> count_text(762048), count_text(762048.5), count_text(0.25)
+    ('762,048', '762,048.5', '0.25')
+    """
     if isinstance(value, int):
         return f"{value:,}" if value.bit_length() < 400 else f"an integer of {len(str(abs(value)))} digits"
-    return f"{float(value):,.6g}" if isinstance(value, (float, Fraction)) else str(value)
+    if not isinstance(value, (float, Fraction)):
+        return str(value)
+    short = f"{float(value):,.6g}"
+    return short if re.search(r"[.a-z]", short) else f"{float(value):,.12g}"

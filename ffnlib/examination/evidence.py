@@ -33,6 +33,7 @@ from builtins import (
     type,
     zip,
 )
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,7 +155,9 @@ def _take(value, depth: int, budget: list) -> Seen:
         return Seen("text", name, value[:LARGEST_TEXT])
     if kind is list or kind is tuple:
         return _take_list(value, name, depth, budget)
-    if kind is dict:
+    if kind is range:
+        return _take_list(list(value[: LONGEST_LIST + 1]), "list", depth, budget)
+    if kind is dict or kind is OrderedDict or kind is defaultdict:
         return _take_dict(value, name, depth, budget)
     return _take_array(value, kind, name)
 

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from ffnlib.examination import known_errors, slips
 from ffnlib.examination.compare import difference
 from ffnlib.examination.evidence import Evidence
-from ffnlib.examination.exercise import Exercise, Indices, Truth
-from ffnlib.examination.forms import Complaint, Reading
-from ffnlib.examination.trials import Trial, both_empty, outcome, said, tolerance_for
+from ffnlib.examination.exercise import Array, Exercise, Indices, Parts, Record, Truth
+from ffnlib.examination.forms import NOTHING, Complaint, Reading
+from ffnlib.examination.trials import LOW_PRECISION, Trial, both_empty, outcome, put_to_trial, said, tolerance_for
 
 LOOSE = 2e-3  # relative: numbers that agree so far are the right ones in a low precision
 SHAPE_ERRORS = ("ValueError", "RuntimeError", "IndexError", "TypeError", "AxisError")  # what a wrong layout raises
 MODIFIES_INPUT = "modifies its input"
 SEARCH_SECONDS = 0.4  # of work at most, however busy the machine, for explanations that nobody listed
+
+
+def complained(trials: list[Trial]) -> Complaint | None:
+    """Return the first complaint about a form; None that comes back from some calls only is told as such."""
+    complaints = [trial.reading.complaint for trial in trials if trial.reading]
+    first = next((complaint for complaint in complaints if complaint), None)
+    if first is not NOTHING or all(complaint is NOTHING for complaint in complaints):
+        return first
+    because = f"{complaints.count(NOTHING)} of {len(trials)} calls end without a result: None comes back"
+    return Complaint(NOTHING.name, because, "which way through the answer has no return at its end?")
 
 
 def right_in_a_wrong_form(exercise: Exercise, trials: list[Trial], complaint: Complaint | None):
@@ -51,6 +62,39 @@ def kept_between_calls(exercise: Exercise, trials: list[Trial]):
         because = "the same array object came back with other numbers in it, and the answer returned the old result"
         return "remembers old results", because, "compute from the arguments every time; look for a cache or a global"
     return None
+
+
+def one_of_several(exercise: Exercise, trials: list[Trial]):
+    """Name a tuple or list of several results where one is asked for, and the one among them that is right."""
+    answered = [trial for trial in trials if trial.observation.returned]
+    seen = [trial.observation.returned for trial in answered]
+    if isinstance(exercise.returns, (Parts, Record)) or not seen or any(s.kind not in ("tuple", "list") for s in seen):
+        return None
+    parts = {len(s.value) for s in seen}
+    if len(parts) > 1 or not 1 < min(parts) < 5:
+        return None
+    for place in range(min(parts)):
+        if all(_right_part(exercise, trial, place) for trial in answered):
+            because = f"{min(parts)} results come back together, and [{place}] of them is right in every call"
+            return "several for one", because, "return that one alone"
+    if isinstance(exercise.returns, Array) and all(_tuple_of_arrays(trial) for trial in answered):
+        because = f"a tuple of {min(parts)} arrays comes back, and one array is asked for"
+        return "several for one", because, "which of them is asked for? return that one alone"
+    return None
+
+
+def _right_part(exercise: Exercise, trial: Trial, place: int) -> bool:
+    seen = replace(trial.observation, returned=trial.observation.returned.value[place])
+    alone = put_to_trial(exercise, trial.args, seen)
+    return alone.difference is None and not alone.reading.complaint
+
+
+def _tuple_of_arrays(trial: Trial) -> bool:
+    """Return whether a tuple of arrays came back that cannot be meant as the rows of the result."""
+    seen, right = trial.observation.returned, trial.expected
+    arrays = seen.kind == "tuple" and all(part.kind == "array" and part.shape for part in seen.value)
+    rows = right is not None and right.value.ndim and len(right.value) == len(seen.value)
+    return arrays and not rows
 
 
 def nothing_computed(exercise: Exercise, trials: list[Trial]):
@@ -96,6 +140,24 @@ def constant(trials: list[Trial]):
     return "same number always", because, "compute the number from the arguments"
 
 
+def constant_part(exercise: Exercise, trials: list[Trial]):
+    """Name the one of several results that is the same number on every call, where the right ones change."""
+    answered = [trial for trial in trials if trial.reading and trial.expected]
+    if not isinstance(exercise.returns, Parts) or len(answered) < 3:
+        return None
+    for place, name in enumerate(exercise.returns.names):
+        got, right = ([reading.value[place] for reading in readings] for readings in _pairs_of(answered))
+        numbers = all(isinstance(value, (int, float)) for value in (*got, *right))
+        if numbers and len(set(got)) == 1 and len(set(right)) > 1:
+            because = f"in {name}: the same number comes back for every call: the arguments are not used"
+            return "same number always", because, "compute the number from the arguments"
+    return None
+
+
+def _pairs_of(trials: list[Trial]):
+    return [trial.reading for trial in trials], [trial.expected for trial in trials]
+
+
 def _same_floats(left, right) -> bool:
     arrays = all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in (left, right))
     return arrays and left.size > 0 and np.array_equal(left, right, equal_nan=True)
@@ -116,11 +178,12 @@ def refuses_too_much(trials: list[Trial]):
     asked = {trial.expected_error.types[0] for trial in trials if trial.expected_error}
     raised = [trial.observation.raised for trial in trials if trial.difference]
     right = [trial for trial in trials if not trial.difference and not trial.expected_error]
-    if not right or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
+    if not asked or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
         return None
     if known_errors.explained(raised):
         return None
-    because = f"{raised[0].types[0]} is raised for arguments that have an answer, and every other call is right"
+    besides = "and every other call is right" if right else "in every call"
+    because = f"{raised[0].types[0]} is raised for arguments that have an answer, {besides}"
     return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"
 
 
@@ -238,6 +301,44 @@ def order_of_rows(exercise: Exercise, wrong: list[Trial]):
 def _same_rows(trial: Trial) -> bool:
     got, expected = (reading.value if reading else None for reading in (trial.reading, trial.expected))
     return got is not None and got.shape == expected.shape and np.array_equal(np.sort(got), np.sort(expected))
+
+
+LEFT_IN_A_LOOP = "is there a return inside the loop? it ends the loop at its first turn"
+LOOPS = (
+    ("the first is right, and all others are 0", LEFT_IN_A_LOOP),
+    ("all are right but the last, which is 0", "does the range end too early? range(n) ends at n - 1 by itself"),
+    ("all are right but the first, which is 0", "does the range begin too late? range(n) begins at 0"),
+    ("only the first comes back", LEFT_IN_A_LOOP),
+    ("only the last comes back", "is each of them kept? append it, or fill an array made before the loop"),
+)
+
+
+def loop_left_early(wrong: list[Trial]):
+    """Name a result of which one row is missing, or all but one, as when a loop ends too early or begins too late."""
+    fits = {_filled(trial) for trial in wrong} - {None}
+    if 2 * sum(_filled(trial) is not None for trial in wrong) <= len(wrong):
+        return None
+    for place, (because, step) in enumerate(LOOPS):
+        if all(each[place] for each in fits):
+            return "a part is missing", f"of several rows or numbers {because}, in every call that has several", step
+    return None
+
+
+def _filled(trial: Trial) -> tuple[bool, ...] | None:
+    """Return which of the sentences about loops hold for a result; None where it does not have several rows."""
+    got, right = (trial.reading or Reading()).value, (trial.expected or Reading()).value
+    if not all(isinstance(value, np.ndarray) for value in (got, right)) or not right.ndim or len(right) < 2:
+        return None
+    if got.shape == right.shape:
+        agree = [difference(a, b, LOW_PRECISION) is None for a, b in zip(got, right)]
+        empty = [not np.any(row) for row in got]
+        ends = (agree[0] and all(empty[1:]), all(agree[:-1]) and empty[-1], empty[0] and all(agree[1:]))
+        return (*ends, False, False)
+    ends = (right[:1], right[-1:])
+    alone = [
+        any(difference(got, row, LOW_PRECISION) is None for row in (end, end.reshape(end.shape[1:]))) for end in ends
+    ]
+    return (False, False, False, *alone)
 
 
 def neighbouring_shape(wrong: list[Trial]):

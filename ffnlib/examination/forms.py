@@ -50,12 +50,19 @@ RAGGED = Complaint("ragged list", "the lists do not have equal lengths at every 
 LARGE = Complaint("too large", "the result is far larger than the exercise asks for", "check its shape or its size")
 NOTHING = Complaint("nothing returned", "the answer returns None", "let its last line begin with return")
 ELLIPSIS = Complaint("ellipsis", "the answer returns the placeholder ...", "replace the ... by your own result")
+NONE_INSIDE = Complaint(
+    "None inside",
+    "None stands where a number is asked for",
+    "where there is no number, float('nan') stands for it; sort(), reverse() and shuffle() return None",
+)
 MASK_FOR_INDICES = Complaint(
     "mask for indices", "the result is a True/False mask, not row numbers", "np.flatnonzero(mask) gives the row numbers"
 )
 TUPLE_AROUND = Complaint(
     "tuple around", "the array sits inside a tuple with one item", "look for a comma at the end, or take item [0]"
 )
+VALUES_AND_INDICES = ("topk", "max", "min", "sort", "median", "mode", "kthvalue")
+ONE_BY_ONE = ("generator", "map", "filter", "zip", "reversed", "list_reverseiterator", "range_iterator", "dict_values")
 
 
 def low_precision(dtype: str) -> Complaint:
@@ -68,7 +75,11 @@ def unknown(type_name: str) -> Complaint:
     if type_name in ("function", "method", "builtin_function_or_method"):
         because = "a function comes back, and not what it gives"
         return Complaint("a function for its result", because, "call it: the brackets () are missing behind its name")
-    return Complaint("type", f"the result is of type {type_name}, which is not read", "return plain numbers or arrays")
+    if type_name in VALUES_AND_INDICES:
+        because = f"torch.{type_name} along an axis gives values and indices together"
+        return Complaint("values and indices", because, "take one of them: .values or .indices")
+    step = "list(...) makes a list of it" if type_name in ONE_BY_ONE else "return plain numbers or arrays"
+    return Complaint("type", f"the result is of type {type_name}, which is not read", step)
 
 
 def read(kind, seen) -> Reading:
@@ -136,6 +147,8 @@ def _one_number(seen) -> Reading:
 
 
 def _wrong_kind(seen) -> Complaint:
+    if seen.kind == "none":
+        return NONE_INSIDE
     if seen.kind == "text":
         return TEXT
     if seen.kind == "complex":
@@ -294,7 +307,7 @@ def read_parts(kind, seen) -> Reading:
                 "return all parts in this order",
             )
         )
-    readings = [read(part, item) for part, item in zip(kind.kinds, items)]
+    readings = [Reading(complaint=NONE_INSIDE) if i.kind == "none" else read(k, i) for k, i in zip(kind.kinds, items)]
     notes = tuple(f"{name}: {note}" for name, reading in zip(kind.names, readings) for note in reading.notes)
     complaint = next((_about(name, r.complaint) for name, r in zip(kind.names, readings) if r.complaint), None)
     return Reading(tuple(reading.value for reading in readings), notes, complaint)

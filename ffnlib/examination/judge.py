@@ -15,7 +15,7 @@ from ffnlib.examination import evidence as gathering
 from ffnlib.examination import explain, known_errors
 from ffnlib.examination.evidence import Evidence, Observation
 from ffnlib.examination.exercise import Exercise, Probe
-from ffnlib.examination.forms import Complaint
+from ffnlib.examination.forms import NOTHING, Complaint
 from ffnlib.examination.probing import flatten
 from ffnlib.examination.trials import Trial, put_to_trial
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
@@ -112,7 +112,7 @@ def _not_yet(exercise: Exercise, name: str | None, lines, private=("called", "go
 
 def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Verdict:
     wrong = [trial for trial in trials if trial.difference]
-    complaint = next((t.reading.complaint for t in trials if t.reading and t.reading.complaint), None)
+    complaint = explain.complained(trials)
     changed = [trial for trial in trials if trial.observation.changed]
     if not wrong and not complaint and not changed and not evidence.library:
         return Verdict(exercise.id, PASSED, None, (*_passed_lines(exercise, trials), *_notes(trials, trials)))
@@ -129,7 +129,7 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
         return _not_yet(exercise, None, (called, got, *explain.what_is_known(exercise, trials, shown), *notes))
     name, because, step = named
     own = shown.reading.complaint if shown.reading else None
-    if own and own.name == name:  # said of the call that is shown, not of the first one
+    if own and own.name == name != NOTHING.name:  # said of the call that is shown, not of the first one
         because, step = own.because, own.next
     seen = [line for line in (called, got) if line[1] not in because]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
@@ -143,6 +143,7 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
     answered = [trial for trial in trials if not trial.difference or not trial.expected_error]
     named = (
         explain.right_in_a_wrong_form(exercise, trials, complaint)
+        or explain.one_of_several(exercise, trials)
         or explain.kept_between_calls(exercise, trials)
         or explain.order_of_arguments(exercise, evidence)
         or explain.listed(exercise, trials)
@@ -166,17 +167,24 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
     )
     if named is not None:
         return named, [f"and {complaint.because}"] if complaint and named[0] != complaint.name else []
-    if complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form"):
-        return (complaint.name, complaint.because, complaint.next), []
+    told = complaint and (complaint.name != "float32" or wrong[0].difference.kind == "form")
+    form = (complaint.name, complaint.because, complaint.next) if told else None
+    often = 2 * sum(bool(trial.reading and trial.reading.complaint) for trial in wrong) >= len(wrong)
+    raised = [trial.observation.raised for trial in wrong]
     named = (
-        explain.form_of_arguments(exercise, wrong)
-        or known_errors.explained([trial.observation.raised for trial in wrong])
+        (form if often else None)  # an error in most calls says more than a form that is seen in few
+        or explain.form_of_arguments(exercise, wrong)
+        or known_errors.explained(raised)
+        or form
         or explain.order_of_rows(exercise, wrong)
         or explain.neighbouring_shape(wrong)
         or explain.overflowed(wrong)
-        or explain.searched(exercise, answered)
+        or explain.loop_left_early(wrong)
         or explain.changed_input(exercise, [trial for trial in trials if trial.observation.changed])
+        or explain.searched(exercise, answered)
+        or explain.constant_part(exercise, trials)
         or explain.number_of_axes(exercise, trials)
+        or known_errors.of_shapes(raised)
     )
     return named, [f"besides, {complaint.because}"] if named is None and complaint else []
 

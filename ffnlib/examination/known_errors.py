@@ -93,7 +93,33 @@ TUPLE_FOR_ARRAY = (
     "a tuple is used as an array; np.where with a condition alone, and np.nonzero, return one: an array for each axis",
     "np.flatnonzero gives one array of positions; a mask such as H == 0 can be counted without positions",
 )
+FUNCTION_NOT_CALLED = (
+    "a function where its result is needed",
+    "a function itself stands in a calculation, and not what it gives",
+    "call it: f(...), with the brackets and what goes in",
+)
+NONE_IN_CALCULATION = (
+    "None in a calculation",
+    "None stands in a calculation: it comes from a function without return, or from one that changes a list in place",
+    "look for a return that is missing in a function of yours; print, sort and append return None",
+)
+NUMBERS_CALLED = (
+    "numbers called like a function",
+    "brackets stand right behind a number or an array, and that calls it like a function",
+    "is a * or @ missing there, or has a function's name been given to a number?",
+)
 KNOWN = (
+    ("TypeError", "'function'", FUNCTION_NOT_CALLED),
+    ("TypeError", "'builtin_function_or_method'", FUNCTION_NOT_CALLED),
+    ("TypeError", "'numpy.ufunc'", FUNCTION_NOT_CALLED),
+    ("TypeError", "'NoneType'", NONE_IN_CALCULATION),
+    ("AttributeError", "'function' object has no attribute", FUNCTION_NOT_CALLED),
+    ("AttributeError", "'NoneType' object has no attribute", NONE_IN_CALCULATION),
+    ("TypeError", "'numpy.ndarray' object is not callable", NUMBERS_CALLED),
+    ("TypeError", "'numpy.float64' object is not callable", NUMBERS_CALLED),
+    ("TypeError", "'float' object is not callable", NUMBERS_CALLED),
+    ("TypeError", "'int' object is not callable", NUMBERS_CALLED),
+    ("TypeError", "'Tensor' object is not callable", NUMBERS_CALLED),
     ("MemoryError", "", OUT_OF_MEMORY),
     ("RuntimeError", "can't allocate memory", OUT_OF_MEMORY),
     ("ValueError", "truth value of an", ARRAY_IN_IF),
@@ -111,6 +137,7 @@ KNOWN = (
     ("TypeError", "must be Tensor, not", LAYER_FOR_RESULT),
     ("RuntimeError", "Can't call numpy() on Tensor", NUMPY_ON_TENSOR),
     ("AttributeError", "'numpy.ndarray' object has no attribute", NO_SUCH_METHOD),
+    ("AttributeError", "'numpy.float64' object has no attribute", NO_SUCH_METHOD),
     ("ValueError", "either both or neither of x and y", CHOICE_MISSING),
     ("AttributeError", "'tuple' object has no attribute", TUPLE_FOR_ARRAY),
     ("RuntimeError", "must be either a floating point or complex dtype", MEAN_OF_TRUTHS),
@@ -129,6 +156,38 @@ def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
         return None
     cause, times = Counter(map(_cause, raised)).most_common(1)[0]
     return cause if 2 * times > len(errors) else None
+
+
+def of_shapes(errors: list[Raised | None]) -> tuple[str, str, str] | None:
+    """Return name, cause and next step when most calls fail because shapes do not fit: what the error means."""
+    raised = [error for error in errors if error is not None]
+    if 2 * len(raised) <= len(errors):
+        return None
+    because = next(filter(None, map(_shapes_that_do_not_fit, raised)), None)
+    step = "write the shape of every intermediate result beside its line"
+    return ("shapes that do not fit", because, step) if because else None
+
+
+def _shapes_that_do_not_fit(error: Raised) -> str | None:
+    """Return in plain words what NumPy says of two shapes, or of a position beyond the end.
+
+    >>> _shapes_that_do_not_fit(Raised(("ValueError",), "matmul: ... (size 4 is different from 3)"))
+    'in a @ b each row of a needs as many numbers as b has rows, and here 3 meet 4'
+    >>> _shapes_that_do_not_fit(Raised(("IndexError",), "index 5 is out of bounds for axis 0 with size 5"))
+    'position 5 is asked for where there are 5: counting starts at 0'
+    """
+    found = re.search(r"matmul: .*size (\d+) is different from (\d+)", error.text)
+    if found:
+        return f"in a @ b each row of a needs as many numbers as b has rows, and here {found[2]} meet {found[1]}"
+    found = re.search(r"index (\d+) is out of bounds for axis \d+ with size (\d+)", error.text)
+    if found:
+        return f"position {found[1]} is asked for where there are {found[2]}: counting starts at 0"
+    found = re.search(r"broadcast .*shapes \((\d+),\) \((\d+),\)", error.text)
+    if found:
+        return (
+            f"{found[1]} numbers meet {found[2]} in +, -, * or /, which go entry by entry; np.outer makes all products"
+        )
+    return None
 
 
 def _cause(error: Raised) -> tuple[str, str, str] | None:

@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -139,15 +140,20 @@ def _changed_trees(tree) -> Iterator[tuple]:
 
 def _named_replacements(place: tuple, node, parameters: list[str]) -> Iterator[tuple]:
     """Yield `(sentence, replacement)` for what could stand in a place by mistake."""
-    before = ast.unparse(node)
+    before = shown(node)
     for replacement in _replacements(node, parameters):
-        after = ast.unparse(replacement)
+        after = shown(replacement)
         if before != after:
             yield f"`{after}` stands where `{before}` belongs", replacement
     if isinstance(place[0], (ast.Return, ast.Lambda)):
         for name in parameters:
             yield f"{name} is added to the result", ast.BinOp(node, ast.Add(), ast.Name(name, ast.Load()))
             yield f"{name} is subtracted from the result", ast.BinOp(node, ast.Sub(), ast.Name(name, ast.Load()))
+
+
+def shown(node) -> str:
+    """Return an expression as a message shows it: a name that is private to this course without its underscore."""
+    return re.sub(r"\b_(?=[a-z])", "", ast.unparse(node))
 
 
 def _places(tree) -> list[tuple]:
@@ -310,9 +316,9 @@ def differing(tree, changed) -> list[tuple[str, str]]:
     before, after = list(ast.iter_child_nodes(tree)), list(ast.iter_child_nodes(changed))
     alike = type(tree) is type(changed) and len(before) == len(after) and _label(tree) == _label(changed)
     if not alike or not before:
-        return [(ast.unparse(tree), ast.unparse(changed))]
+        return [(shown(tree), shown(changed))]
     if any(type(a) is not type(b) for a, b in zip(before, after) if not isinstance(a, ast.expr)):
-        return [(ast.unparse(tree), ast.unparse(changed))]
+        return [(shown(tree), shown(changed))]
     return [pair for a, b in zip(before, after) for pair in differing(a, b)]
 
 
@@ -436,6 +442,9 @@ def _general_slips(parameters: tuple[str, ...]) -> list[CountSlip]:
             ("1 is added to the result", lambda total, *args: _number(total) + 1),
             ("1 is subtracted from the result", lambda total, *args: _number(total) - 1),
             ("the sign is turned round", lambda total, *args: -_number(total)),
+            ("the result is given in thousands", lambda total, *args: exact(_number(total), 10**3)),
+            ("the result is given in millions", lambda total, *args: exact(_number(total), 10**6)),
+            ("the result is given in billions", lambda total, *args: exact(_number(total), 10**9)),
         )
     ]
     return slips

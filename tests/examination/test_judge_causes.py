@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import pytest
+import torch
 
 from ffnlib.examination import lessons
-from ffnlib.examination.exercise import Count, Grammar, Misconception, Number, Parts, call
+from ffnlib.examination.exercise import Count, Grammar, Indices, Misconception, Number, Parts, call
 from ffnlib.examination.forms import Complaint
-from ffnlib.examination.slips import be, grammar_tiers
+from ffnlib.examination.slips import be, grammar_tiers, single_edits
 from ffnlib.learner import examine
 from tests.examination.asking import COUNT, RECORD, made_up, verdict_on
 
@@ -290,4 +293,115 @@ def test_one_number_that_agrees_is_not_enough_for_two_edits_where_most_calls_rai
         misconceptions=(Misconception("no one", lambda x: 3 * x, "1 is left out", "what is added?"),),
     )
     verdict = verdict_on(lambda x: x @ (3 * np.ones((3, 3))) if len(x) == 3 else x @ x, square)
-    assert verdict.misconception is None, verdict.message
+    assert verdict.misconception == "shapes that do not fit", verdict.message
+
+
+# ---- what any answer can do, whatever the exercise
+
+
+def first_row_only(x):
+    result = np.zeros(x.shape)
+    for t in range(len(x)):
+        result[t] = 2 * x[t]
+        return result
+
+
+def last_row_left(x):
+    return np.concatenate([2 * x[:-1], 0 * x[-1:]])
+
+
+def first_row_left(x):
+    return np.concatenate([0 * x[:1], 2 * x[1:]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (first_row_only, "the first is right, and all others are 0"),
+        (last_row_left, "all are right but the last, which is 0"),
+        (first_row_left, "all are right but the first, which is 0"),
+        (lambda x: 2 * x[0], "only the first comes back"),
+        (lambda x: 2 * x[-1:], "only the last comes back"),
+        (lambda x: (np.abs(x), 2 * x), "2 results come back together, and [1] of them is right in every call"),
+        (lambda x: [np.abs(x), 2 * x], "[1] of them is right in every call"),
+        (lambda x: (np.abs(x), x + 1, -x), "a tuple of 3 arrays comes back, and one array is asked for"),
+        (lambda x: (2 * x, x > 0), "[0] of them is right in every call"),
+        (lambda x: 2 * x if x.ndim == 1 else None, "1 of 4 calls end without a result"),
+        (lambda x: np.abs * x, "a function itself stands in a calculation"),
+        (lambda x: first_row_only + x, "a function itself stands in a calculation"),
+        (lambda x: len(x)(x), "brackets stand right behind a number"),
+        (lambda x: x(2), "brackets stand right behind a number"),
+        (lambda x: print(end="") * x, "None stands in a calculation"),
+        (lambda x: [None for _ in x], "None stands where a number is asked for"),
+        (lambda x: (2 * row for row in x), "list(...) makes a list of it"),
+        (lambda x: torch.max(torch.tensor(x), 0), "torch.max along an axis gives values and indices together"),
+        (lambda x: np.sum(x).backward(), "a NumPy array has no attribute of this name"),
+        (lambda x: x[len(x)], "is asked for where there are"),
+        (lambda x: x.ravel() + np.ones(99), "numbers meet 99 in +, -, * or /"),
+    ],
+)
+def test_what_an_answer_does_to_any_result_is_told(answer, told):
+    verdict = verdict_on(answer)
+    assert verdict.status == "not-yet" and told in verdict.message, verdict.message
+
+
+def test_rows_that_are_right_by_themselves_are_no_part_of_several():
+    assert verdict_on(lambda x: tuple(2 * row for row in x)).passed
+    verdict = verdict_on(lambda x: tuple(-2 * row for row in x))
+    assert verdict.misconception == "negated", verdict.message
+
+
+def test_none_inside_several_results_is_told_with_what_returns_it():
+    verdict = verdict_on(lambda x: {"low": None, "high": np.max(x)}, RECORD)
+    assert "in low: None stands where a number is asked for" in verdict.message
+
+
+def test_an_error_in_every_call_is_no_answer_to_the_one_that_asks_for_it():
+    def refuses_all(x):
+        raise ValueError("zeros")
+
+    verdict = verdict_on(refuses_all, INVERSE)
+    assert "ValueError is raised for arguments that have an answer, in every call" in verdict.message
+
+
+@pytest.mark.parametrize("container", [collections.OrderedDict, lambda found: collections.defaultdict(float, found)])
+def test_a_dict_of_collections_is_a_dict(container):
+    assert verdict_on(lambda x: container({"low": float(np.min(x)), "high": float(np.max(x))}), RECORD).passed
+
+
+def test_a_range_is_a_list_of_numbers_however_long():
+    order = made_up(
+        oracle=lambda n: np.arange(n)[::-1],
+        returns=Indices(length=lambda n: n),
+        probes=lambda rng: (call(3), call(5)),
+        misconceptions=(),
+    )
+    assert verdict_on(lambda n: range(n - 1, -1, -1), order).passed
+    assert verdict_on(lambda n: range(10**30), order).misconception == "too large"
+
+
+@pytest.mark.parametrize(("answer", "shown"), [(lambda a, b: a * b + 1.5, "16.5, expected 16"), (lambda a, b: 16, "")])
+def test_a_count_that_is_not_whole_is_shown_with_its_fraction(answer, shown):
+    assert shown in verdict_on(answer, COUNT).message
+
+
+@pytest.mark.parametrize(("unit", "noun"), [(1e3, "thousands"), (1e6, "millions"), (1e9, "billions")])
+def test_a_count_in_another_unit_is_told(unit, noun):
+    verdict = verdict_on(lambda a, b, c: (2 * a * b + b * c + c) / unit, BOXES)
+    assert f"the result is given in {noun}" in verdict.message
+
+
+def test_one_of_several_results_that_never_changes_is_told():
+    pair = made_up(
+        oracle=lambda n: (n, 2 * n),
+        returns=Parts(("once", "twice"), (Count(), Count())),
+        probes=lambda rng: (call(3), call(5), call(8)),
+        misconceptions=(),
+    )
+    verdict = verdict_on(lambda n: (n, 6), pair)
+    assert "in twice: the same number comes back for every call" in verdict.message
+
+
+def test_a_message_shows_no_name_that_is_private_to_the_course():
+    sentences = [sentence for each in lessons.exercise("topk_route").variants for sentence, _ in single_edits(each)]
+    assert sentences and not any("_softmax" in sentence for sentence in sentences)

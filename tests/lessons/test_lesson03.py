@@ -374,7 +374,7 @@ WRONG_CONV = (
     (lambda W1: W1[:, :, None].T, "kernel axis first"),
     (lambda W1: W1.reshape(W1.shape[1], W1.shape[0], 1), "reshaped"),
     (lambda W1: torch.tensor(W1).T[..., None].float(), "float32"),
-    (lambda W1: (W1.T[:, :, None], np.zeros(W1.shape[1])), "ragged list"),
+    (lambda W1: (W1.T[:, :, None], np.zeros(W1.shape[1])), "several for one"),
     (lambda W1: torch.nn.Conv1d(*W1.shape, 1), "type"),
     (lambda W1: torch.nn.Conv1d(*W1.shape, 1).weight, "changes between calls"),
     (lambda W1: W1.T[:, :, None] * 2, "`2 * W1` stands where `W1` belongs"),

@@ -157,7 +157,7 @@ WRONG = [
     ("crossover", lambda d, f, p: max(0, 2 * f - 4 * d) if p else f, "with projections the length is doubled"),
     ("crossover", lambda d, f, p: f // 2 if not p else max(0, f // 2 - 2 * d), "each multiply-add of the FFN is counted once, or one product, and the result is rounded down"),
     ("crossover", lambda d, f, p: max(0, f - d) if p else f, "d is subtracted instead of 2d"),
-    ("crossover", lambda d, f, p: None if p and f < 2 * d else f - 2 * d if p else f, "the answer returns None"),
+    ("crossover", lambda d, f, p: None if p and f < 2 * d else f - 2 * d if p else f, "calls end without a result: None comes back"),
     ("crossover", lambda d, f, p: str(f), "text"),
 ]  # fmt: skip
 

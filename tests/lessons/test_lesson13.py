@@ -97,7 +97,7 @@ WRONG = [
     ("non_embedding_parameters", lambda n, d, f: n**3 + 5 * f, None),
     ("d_ff_for_budget", lambda B, n, d: max(0, int(B / (2 * d * n) - 2 * d + 0.5)), "the width is rounded to the nearest"),
     ("d_ff_for_budget", lambda B, n, d: max(0, -(-B // (2 * d * n)) - 2 * d), "the width is rounded up"),
-    ("d_ff_for_budget", lambda B, n, d: max(0, B // (2 * d * n) - 2 * d) or None, "the answer returns None"),
+    ("d_ff_for_budget", lambda B, n, d: max(0, B // (2 * d * n) - 2 * d) or None, "calls end without a result: None comes back"),
     ("d_ff_for_budget", lambda B, n, d: max(0, B // (2 * n * d)) - 2 * d, "a width below zero is returned when nothing fits"),
     ("d_ff_for_budget", lambda B, n, d: max(0, B // (3 * d * n) - 2 * d), "the 2 in front is a 3"),
     ("d_ff_for_budget", lambda B, n, d: max(0, B // (2 * d * n) - 2), "2 is subtracted instead of 2d"),

@@ -176,7 +176,7 @@ WRONG = [
     ("self_test_d", lambda T: (reverse(T), 1.5), "which is not one of 1 .. T-1"),
     ("self_test_d", lambda T: (reverse(T), True), "in shift: the result holds truth values"),
     ("self_test_d", lambda T: (reverse(T), "1"), "in shift: the result is text"),
-    ("self_test_d", lambda T: (reverse(T), None), "in shift: the answer returns None"),
+    ("self_test_d", lambda T: (reverse(T), None), "in shift: None stands where a number is asked for"),
     ("self_test_d", lambda T: ([str(i) for i in reverse(T)], 1), "in permutation: the result is text"),
     ("self_test_d", lambda T: (np.eye(T)[::-1], 1), "a T by T matrix"),
     ("self_test_d", lambda T: ([1, 0], 1), "names two positions"),
