@@ -124,6 +124,42 @@ def test_a_picture_keeps_the_budget_and_is_opaque_white_at_its_corners(kind):
     assert all(image.getpixel(corner) == (255, 255, 255, 255) for corner in [(0, 0), (width - 1, 0), (0, height - 1)])
 
 
+def in_full_colour_and_as_shown(picture):
+    from PIL import Image
+
+    drawings = [BytesIO(), BytesIO()]
+    for drawing in drawings:  # the second time, for the layout moves a little once
+        with figures.style():
+            picture.figure.savefig(drawing, format="png", dpi=144)
+    both = [Image.open(data).convert("RGB") for data in (drawings[1], BytesIO(figures.png(picture.figure)))]
+    return [np.asarray(image).astype(int) for image in both]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "a large heat map"])  # it is drawn more coarsely
+def test_a_picture_looks_like_its_drawing_in_full_colour(kind):
+    exact, shown = in_full_colour_and_as_shown(every_kind_of_picture()[kind])
+    away = abs(shown - exact).max(axis=-1)  # of 255
+    assert away.mean() < 0.8 and (away > 12).mean() < 0.01 and away.max() < 100
+
+
+def test_cells_a_little_apart_in_value_keep_colours_of_their_own():
+    say = {"title": "t", "words": "3 w", "x_label": "x", "y_label": "y", "value_label": "z"}
+    exact, shown = in_full_colour_and_as_shown(figures.heat_map(np.array([[0.0, 0.5, 0.515, 0.53, 1.0]]), **say))
+    middle = len(exact) // 2
+    colours, pixels = np.unique(exact[middle], axis=0, return_counts=True)
+    cells = colours[pixels > 50]
+    assert len(cells) >= 5
+    assert all((shown[middle] == colour).all(axis=-1).sum() > 50 for colour in cells)
+
+
+def test_a_line_chart_is_stored_in_few_shades():
+    from PIL import Image
+
+    image = Image.open(BytesIO(a_picture().png))
+    assert len(image.getcolors()) < 50  # 100 with every shade of every edge, and a third more bytes
+    assert len(a_picture().png) < 12_500
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_drawn_outside_the_figure(kind):
     figure = every_kind_of_picture()[kind].figure

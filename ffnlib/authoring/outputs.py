@@ -8,7 +8,7 @@ from ffnlib.authoring.lint import located
 from ffnlib.authoring.notebook import NOT_COMPARED_COMMENTS, dumps, exercise_of, role
 
 PICTURE_BYTES = 40_000
-NOTEBOOK_BYTES = 600_000
+NOTEBOOK_BYTES = 500_000
 WORDS_IN_A_TEXT = 60
 WORDS_BESIDE_A_PICTURE = 5
 CELLS_COMPARED = 3

@@ -148,7 +148,7 @@ def test_pictures_and_notebooks_keep_their_budgets(solved):
         solved.cell("table")["outputs"] = [output]
         assert "a picture of 40,001 bytes" in found(solved)[0]
     solved.cell("table")["outputs"] = [stream("word " * (NOTEBOOK_BYTES // 5))]
-    assert "bytes, more than 600,000" in found(solved)[0]
+    assert "bytes, more than 500,000" in found(solved)[0]
 
 
 def test_long_texts_are_noted(lesson):
