@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +31,7 @@ LESSON_LINK = re.compile(r'href="(\d\d_\w+)\.ipynb')
 FILE_LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")  # to a file of the checkout, which the site does not hold
 LEFT_OUT = ("hint", "reveal", "links")  # calls for a learner's kernel; the theme has its own way to the neighbours
 GUIDES = "guides"
+LIST = ".ffnlib-site"  # in the folder: the files that the last export put there, so that the next may take them away
 CARD = "ffnlib/specimen/CARD.md"
 
 
@@ -64,8 +66,26 @@ def write_course(root: Path, out: Path) -> list[str]:
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             raise ValueError(f"Sphinx finds faults in the pages, and {out} stays as it was:\n{run.stderr.strip()}")
-        shutil.copytree(made, out, dirs_exist_ok=True)  # only now: `out` may hold a site that works, and .git beside it
+        replace(made, out)  # only now: `out` may hold a site that works, and .git beside it
     return lessons
+
+
+def replace(made: Path, out: Path) -> None:
+    """Copy the site into `out` and take away what an earlier export left there and this one does not make."""
+    new = files_in(made)
+    earlier = (out / LIST).read_text(encoding="utf-8").splitlines() if (out / LIST).exists() else []
+    shutil.copytree(made, out, dirs_exist_ok=True)
+    for name in files_in(out) & set(earlier) - new:
+        (out / name).unlink()
+        for folder in Path(name).parents:
+            with suppress(OSError):  # it is not empty, or gone
+                (out / folder).rmdir()
+    (out / LIST).write_text("\n".join(sorted(new)), encoding="utf-8")
+
+
+def files_in(folder: Path) -> set[str]:
+    """Return the files in a folder and its folders, as they are called from there."""
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
 
 
 def write_source(root: Path, source: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """What Sphinx is given to make the site of; the site itself is looked at in tests/browser."""
 
 import json
+import shutil
 from html import escape
 from pathlib import Path
 
@@ -91,12 +92,33 @@ def test_a_site_appears_when_sphinx_is_done_and_a_failure_changes_nothing(tmp_pa
     text = "whole"
     for _ in range(2):
         assert html_site.write_course(ROOT, out) == ["01_formula"]
-        assert sorted(file.name for file in out.iterdir()) == ["index.html", "searchindex.js"]
+        assert sorted(file.name for file in out.iterdir()) == [".ffnlib-site", "index.html", "searchindex.js"]
     text = "broken"
     (out / "index.html").write_text("old")
     with pytest.raises(ValueError, match="stays as it was"):
         html_site.write_course(ROOT, out)
     assert (out / "index.html").read_text() == "old"
+
+
+def test_a_new_site_takes_away_what_the_last_one_left_and_nothing_else(tmp_path):
+    def site(*names):
+        made = tmp_path / f"made {len(names)}"
+        for name in names:
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_text(name)
+        return made
+
+    out = tmp_path / "site"
+    html_site.replace(site("index.html", "lessons/old.html", "_static/old/a.css", "_static/b.css"), out)
+    theirs = ("CNAME", "lessons/notes.txt", ".git/HEAD")
+    shutil.copytree(site(*theirs), out, dirs_exist_ok=True)
+    (tmp_path / "beside.txt").write_text("not ours, whatever the list says")
+    with (out / ".ffnlib-site").open("a") as listed:
+        listed.write("\n../beside.txt")
+    html_site.replace(site("index.html", "_static/b.css"), out)
+    ours = (".ffnlib-site", "index.html", "_static/b.css")
+    assert html_site.files_in(out) == {*ours, *theirs}
+    assert not (out / "_static" / "old").exists() and (tmp_path / "beside.txt").exists()
 
 
 def test_a_checkout_without_lessons_is_refused(tmp_path):
