@@ -39,7 +39,7 @@ def join_heads(x: np.ndarray) -> np.ndarray:
 def attention(x: np.ndarray, weights: Mapping[str, np.ndarray], name: Callable, n_heads: int) -> np.ndarray:
     """Causal self-attention of every row of `x` to the rows before it."""
     q, k, v = (name(letter, split_heads(x @ weights[f"attention.W{letter}"], n_heads)) for letter in "qkv")
-    scores = q @ np.swapaxes(k, -2, -1) / np.sqrt(q.shape[-1])  # (..., n_heads, T, T)
+    scores = q @ np.swapaxes(k, -2, -1) / q.shape[-1] ** 0.5  # (..., n_heads, T, T)
     future = np.triu(np.ones(scores.shape[-2:], dtype=bool), 1)
     pattern = name("pattern", softmax(np.where(future, -np.inf, scores)))
     return name("mixed", join_heads(pattern @ v)) @ weights["attention.Wo"]  # (..., T, d_model)

@@ -55,6 +55,11 @@ def test_the_arrays_are_in_the_row_convention():
     assert all(array.dtype == np.float32 for array in weights.values())
 
 
+def test_the_whole_pass_stays_in_the_precision_of_the_weights():
+    values = specimen.forward(specimen.arrays("plain"), rows()[0])
+    assert {value.dtype for value in values.values()} == {np.dtype(np.float32)}
+
+
 def test_numpy_alone_answers_a_question():
     tokenizer = specimen.load_tokenizer()
     logits = specimen.forward(specimen.arrays("plain"), tokenizer.prompt("the capital of france is"))["logits"]
