@@ -485,7 +485,7 @@ WRONG = [
      "x is turned with .T and the result is turned back"),
     ("linear_collapse", "the biases simply added", lambda W1, b1, W2, b2: (W1 @ W2, b1.sum() + b2),
      "b1 is added without going through W2"),
-    ("linear_collapse", "the matrix alone", lambda W1, b1, W2, b2: W1 @ W2, "one array came back where"),
+    ("linear_collapse", "the matrix alone", lambda W1, b1, W2, b2: W1 @ W2, "an array came back where"),
     ("linear_collapse", "the ReLU kept", lambda W1, b1, W2, b2: (relu(W1) @ W2, relu(b1) @ W2 + b2), "ReLU"),
     ("trace_hidden", "the share of active units", lambda h: (relu(h), np.flatnonzero(h > 0), np.mean(h > 0)), "share"),
     ("trace_hidden", "where without its first entry", lambda h: (relu(h), np.where(h > 0), np.mean(h <= 0)),

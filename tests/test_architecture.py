@@ -19,9 +19,9 @@ PACKAGE = ROOT / "ffnlib"
 TYPES = {"examination.exercise", "examination.verdict"}
 MATHEMATICS = {"layer", "activations", "ledger", "sparsity", "experts", "memory", "editing", "specimen", "scaling"}
 OBSERVING = {"examination.evidence", "examination.modules"}
-READING = {"examination.forms", "examination.module_forms", "examination.compare"}
+READING = {"examination.forms", "examination.module_forms", "examination.compare", "examination.wording"}
 NAMING = {"examination.slips", "examination.known_errors"}
-TRYING = {"examination.trials", "examination.probing", "examination.wording"}
+TRYING = {"examination.trials", "examination.probing"}
 MAY_IMPORT = {
     "": set(),
     "__main__": {""},

@@ -6,10 +6,12 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ffnlib.examination.forms import Complaint
+if TYPE_CHECKING:
+    from ffnlib.examination.forms import Complaint
 
 
 @dataclass(frozen=True)

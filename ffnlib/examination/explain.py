@@ -127,40 +127,37 @@ def constant(trials: list[Trial]):
     """Name an answer that returns the same numbers whatever it is asked, where the right ones change."""
     values = [trial.reading.value if trial.reading else None for trial in trials]
     right = [trial.expected.value if trial.expected else None for trial in trials]
-    if len(values) > 2 and all(_same_floats(value, values[0]) for value in values):
-        if all(_same_floats(value, right[0]) for value in right):
-            return None
-        because = "the same numbers come back for every call, whatever the arguments are"
-        return "same numbers always", because, "compute the result from the arguments"
-    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
-        return None
-    if len(values) < 3 or len(set(values)) > 1 or len(set(right)) == 1 or trials[0].reading.complaint:
-        return None
-    because = "the same number comes back for every call: the arguments are not used"
-    return "same number always", because, "compute the number from the arguments"
+    return _the_same_always(values, right, "")
 
 
 def constant_part(exercise: Exercise, trials: list[Trial]):
-    """Name the one of several results that is the same number on every call, where the right ones change."""
+    """Name the one of several results that is the same on every call, where the right ones change."""
     answered = [trial for trial in trials if trial.reading and trial.expected]
-    if not isinstance(exercise.returns, Parts) or len(answered) < 3:
+    if not isinstance(exercise.returns, Parts):
         return None
     for place, name in enumerate(exercise.returns.names):
-        got, right = ([reading.value[place] for reading in readings] for readings in _pairs_of(answered))
-        numbers = all(isinstance(value, (int, float)) for value in (*got, *right))
-        if numbers and len(set(got)) == 1 and len(set(right)) > 1:
-            because = f"in {name}: the same number comes back for every call: the arguments are not used"
-            return "same number always", because, "compute the number from the arguments"
+        values = [trial.reading.value[place] for trial in answered]
+        right = [trial.expected.value[place] for trial in answered]
+        named = _the_same_always(values, right, f"in {name}: ")
+        if named:
+            return named
     return None
 
 
-def _pairs_of(trials: list[Trial]):
-    return [trial.reading for trial in trials], [trial.expected for trial in trials]
+def _the_same_always(values: list, right: list, where: str):
+    if len(values) < 3 or not all(_same_numbers(value, values[0]) for value in values):
+        return None
+    if all(_same_numbers(value, right[0]) for value in right):
+        return None
+    numbers = "numbers come" if np.ndim(values[0]) else "number comes"
+    because = f"{where}the same {numbers} back for every call, whatever the arguments are"
+    return "same numbers always", because, "compute the result from the arguments"
 
 
-def _same_floats(left, right) -> bool:
-    arrays = all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in (left, right))
-    return arrays and left.size > 0 and np.array_equal(left, right, equal_nan=True)
+def _same_numbers(left, right) -> bool:
+    numbers = (np.ndarray, int, float)
+    plain = all(isinstance(value, numbers) and not isinstance(value, bool) for value in (left, right))
+    return plain and np.size(left) > 0 and np.array_equal(left, right, equal_nan=True)
 
 
 def missing_error(wrong: list[Trial]):

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ffnlib.examination.exercise import Array, Count, Indices, Module, Number, Parts, Record, Truth
+from ffnlib.examination.wording import type_words
 
 
 @dataclass(frozen=True)
@@ -295,7 +296,7 @@ def read_parts(kind, seen) -> Reading:
         return Reading(
             complaint=Complaint(
                 "parts",
-                f"one {seen.type.replace('ndarray', 'array')} came back where ({', '.join(kind.names)}) is asked for",
+                f"{type_words(seen)} came back where ({', '.join(kind.names)}) is asked for",
                 "return all parts, separated by commas",
             )
         )

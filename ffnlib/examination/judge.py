@@ -162,7 +162,6 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         named
         or explain.refused(wrong)
         or explain.nothing_computed(exercise, trials)
-        or explain.constant(trials)
         or explain.refuses_too_much(trials)
     )
     if named is not None:
@@ -176,6 +175,7 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         or explain.form_of_arguments(exercise, wrong)
         or known_errors.explained(raised)
         or form
+        or explain.constant(trials)
         or explain.order_of_rows(exercise, wrong)
         or explain.neighbouring_shape(wrong)
         or explain.overflowed(wrong)

@@ -47,10 +47,17 @@ def numbers_in(args: tuple) -> int:
 def answer_words(answer) -> str:
     """Return in words what was handed in where something else is asked for."""
     if answer.kind == "array":
-        return f"an array of shape {answer.shape}"
+        return f"{type_words(answer)} of shape {answer.shape}"
     if answer.kind in ("int", "float", "bool", "text"):
-        return f"{answer.value!r} ({_a(answer.type)})"
-    return "None" if answer.kind == "none" else _a(answer.type)
+        return f"{answer.value!r} ({type_words(answer)})"
+    return type_words(answer)
+
+
+def type_words(seen) -> str:
+    """Return in words what kind of thing a value is."""
+    if seen.kind == "array":
+        return "an array"
+    return "None" if seen.kind == "none" else _a(seen.type)
 
 
 def _a(noun: str) -> str:

@@ -49,7 +49,8 @@ def test_float32_is_named_although_one_call_has_to_raise():
 
 def test_one_number_for_every_call_is_named():
     verdict = verdict_on(lambda a, b: 16, COUNT)
-    assert verdict.misconception == "same number always"
+    assert verdict.misconception == "same numbers always"
+    assert "the same number comes back for every call" in verdict.message
 
 
 @pytest.mark.parametrize("answer", [lambda *_: [4.5, 3.0], lambda *_: np.full((2, 3), np.nan), lambda *_: np.ones(2)])

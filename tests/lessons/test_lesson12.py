@@ -377,7 +377,7 @@ WRONG_LAYERS = [
     (edited(returns=lambda W1, W2, b1, b2, v: (W1, W2, b1)), "b1 is returned in the place of b2"),
     (edited(returns=lambda W1, W2, b1, b2, v: (W1, W2, v - b2)), "v - b2 is returned in the place of b2"),
     (edited(target=lambda b2, v: v, returns=lambda W1, W2, b1, b2, v: (W1, W2, v)), "the target of W2 is v instead of v - b2, and v is returned in the place of b2"),
-    (edited(returns=lambda W1, W2, b1, b2, v: {"W2": W2}), "one dict came back"),
+    (edited(returns=lambda W1, W2, b1, b2, v: {"W2": W2}), "a dict came back"),
     (moves_b2, "b2 is changed instead of W2"),
     (writes_into_W2, "the answer writes into its input"),
     (edited(returns=lambda W1, W2, b1, b2, v: (W1 + 1, 3 * W2, b2)), None),

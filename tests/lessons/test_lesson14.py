@@ -134,7 +134,7 @@ WRONG = [
         lambda d, T: (16 * T * d * d, 4 * T * T * d, 4 * d < T),
         "in the length: the result holds truth values",
     ),
-    ("self_test_b", lambda d, T: 4 * d, "one int came back"),
+    ("self_test_b", lambda d, T: 4 * d, "an int came back"),
     (
         "self_test_b",
         lambda d, T: (24 * T * d * d, 4 * T * T * d, 4 * d + 1),
@@ -200,7 +200,7 @@ WRONG = [
     ("self_test_e", lambda d: (1, 2, ((8 * d // 3) + 63) // 64 * 64), "rounded up to a multiple of 64"),
     ("self_test_e", lambda d: (2, 3, 8 * d // 3 + 1), "counted as 3, and d_ff is one too large"),
     ("self_test_e", lambda d: (1, 2), "2 parts came back"),
-    ("self_test_e", lambda d: 8 * d // 3, "one int came back"),
+    ("self_test_e", lambda d: 8 * d // 3, "an int came back"),
     ("self_test_e", lambda d: ("one", "two", 8 * d // 3), "text"),
     ("self_test_e", lambda d: (1, 2, 16 * d // 3), "16 d / 3 stands for 8 d / 3"),
     ("self_test_e", lambda d: (0, 1, 8 * d // 3), "counted as 0, and the matrices with a gate are counted as 1"),
