@@ -6,8 +6,7 @@ from ffnlib.figures import Picture, lines
 from ffnlib.ledger import crossovers
 from ffnlib.widgets.controls import Choice, Slider, Toggle
 from ffnlib.widgets.explorer import Explorer, explore
-
-GATED, UNGATED = "three matrices, gated", "two matrices"
+from ffnlib.widgets.model_size import GATED, UNGATED
 
 
 def crossover_explorer() -> Explorer | None:
