@@ -65,7 +65,14 @@ const makers = {
     grid.append(...(named ? [heading("")] : []), ...spec.columns.map(heading));
     fields.forEach((row, at) => grid.append(...(named ? [heading(spec.rows[at])] : []), ...row));
     const halfTyped = new Set();
+    const held = new Map(); // the number last taken from each field
     for (const input of fields.flat()) {
+      // A browser leaves out a comma that it does not take for a decimal mark, and 0,5 would become 05.
+      input.addEventListener("beforeinput", (event) => {
+        if (!event.data?.includes(",")) return;
+        event.preventDefault();
+        document.execCommand("insertText", false, event.data.replace(",", "."));
+      });
       // A half-typed number ("", "-") waits: it is only taken, and remarked on, when the field is left.
       input.addEventListener("input", () => {
         if (input.value === "") halfTyped.add(input);
@@ -75,10 +82,11 @@ const makers = {
     }
     return {
       node: element("fieldset", { class: "ffn-matrix" }, element("legend", {}, spec.label), grid),
-      value: () => fields.map((row) => row.map((input) => input.value)),
+      value: () => fields.map((row) => row.map((input) => halfTyped.has(input) ? held.get(input) : input.value)),
       // A field that already holds the number keeps its text, so that "0." can become "0.5" under the fingers.
       set: (rows) => rows.forEach((row, r) => row.forEach((value, c) => {
         const input = fields[r][c];
+        held.set(input, value);
         if (halfTyped.has(input)) return;
         if (input.value === "" || Number(input.value) !== value) input.value = String(value);
       })),

@@ -153,6 +153,18 @@ def test_a_half_typed_number_is_left_alone(lesson):
     assert field.input_value() == "1.5"
 
 
+def test_a_comma_is_a_decimal_mark_typed_or_pasted(lesson):
+    widget = lesson.widget(lesson.cell("tiny"))
+    field = widget.control("b2, y0")
+    widget.press("b2, y0", "Control+A", "0", ",", "5")
+    assert field.input_value() == "0.5"
+    field.select_text()
+    lesson.page.keyboard.insert_text("-2,5")  # as a paste arrives: the whole text at once
+    assert field.input_value() == "-2.5"
+    widget.press("b2, y0", "ArrowDown")
+    assert field.input_value() == "-3"
+
+
 def test_an_emptied_field_takes_its_number_back_when_it_is_left(lesson):
     widget = lesson.widget(lesson.cell("tiny"))
     widget.control("b2, y1").focus()
@@ -160,6 +172,19 @@ def test_an_emptied_field_takes_its_number_back_when_it_is_left(lesson):
     lesson.page.keyboard.press("Delete")
     lesson.page.wait_for_timeout(600)
     assert widget.control("b2, y1").input_value() == "" and "empty" not in widget.note
+    widget.press("b2, y1", "Tab")
+    assert widget.control("b2, y1").input_value() == "-1" and "an empty field is no number" in widget.note
+
+
+def test_an_emptied_field_is_not_remarked_on_when_another_control_moves(lesson):
+    widget = lesson.widget(lesson.cell("tiny"))
+    widget.control("b2, y1").focus()
+    lesson.page.keyboard.press("Control+A")
+    lesson.page.keyboard.press("Delete")
+    before = widget.words
+    widget.control("b2, y0").evaluate("node => { node.value = 2; node.dispatchEvent(new Event('input')); }")
+    assert widget.follows((before, widget.look()))
+    assert "empty" not in widget.note and widget.control("b2, y1").input_value() == ""
     widget.press("b2, y1", "Tab")
     assert widget.control("b2, y1").input_value() == "-1" and "an empty field is no number" in widget.note
 
