@@ -296,7 +296,7 @@ def called_by(name: str, parts: list[Part]) -> set[str]:
     for part in reversed(parts):
         code = NO_CODE.sub("", part.source)
         if body := re.search(rf"^def[ \t]+{name}\b(?P<rest>.*(?:\n(?!\S).*)*)", code, re.MULTILINE):
-            return set(re.findall(r"(\w+)\(", body["rest"]))
+            return set(re.findall(r"\b(\w+)\(", body["rest"]))  # with \b in one pass, however long a word is
     return set()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -158,7 +159,7 @@ def serve(functions: list, number, args) -> tuple:
 
 
 def size_of(value) -> int:
-    """Return how many numbers plain data holds."""
+    """Return how many numbers plain data holds; an axis without an entry counts as one, since the others still cost."""
     if type(value) is np.ndarray:
-        return value.size + value.ndim
+        return math.prod(max(1, length) for length in value.shape) + value.ndim
     return sum(size_of(item) for item in value) + 1 if type(value) in (tuple, list) else 1

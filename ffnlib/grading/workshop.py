@@ -45,6 +45,7 @@ def start_python(module: str, arguments: list[str], **options) -> subprocess.Pop
     environment = {"PYTHONHASHSEED": "0"}
     for name in ("OPENBLAS", "OMP", "MKL"):
         environment[f"{name}_NUM_THREADS"] = "1"  # threads do not survive a fork
+    environment["OMP_THREAD_LIMIT"] = "1"  # whoever asks for more goes on with one: a worker may start no thread
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]  # without it Windows opens no socket
     command = [sys.executable, "-s", "-W", "ignore", "-c", code, *arguments]

@@ -103,8 +103,45 @@ MADE["as many ties as fit"] = (
     ),
     0.0,
 )
+made("a word without an end", 3, relu="def relu(x):\n    return x\n    " + "a" * 1_000_000)
+MADE["a long axis beside one without an entry"] = (
+    "04_the_block",
+    notebook(
+        [
+            cell("import numpy as np"),
+            cell(
+                "def pre_norm(x, sublayer, *more):\n    for d in range(1, 9):\n        for f in (sublayer, *more):\n"
+                "            try:\n                f(np.zeros((0, 200_000, d)))\n            except Exception:\n"
+                "                pass\n    return 0\n\npost_norm = transformer_block = pre_norm"
+            ),
+        ],
+        metadata={},
+    ),
+    0.0,
+)
+made(
+    "more threads than the machine has",
+    4,
+    [
+        """
+import ctypes, threading
+refused = []
+for start in (threading.Thread(target=print).start, lambda: 1 / (ctypes.CDLL(None).syscall(56, 0x3D0F00, 0) + 1)):
+    try:
+        start()
+    except (RuntimeError, ZeroDivisionError) as error:
+        refused.append(error)"""
+    ],
+    relu="def relu(x):\n    assert len(refused) == 2\n    return np.maximum(0, x)",
+)
 
 # honest work
+made(
+    "PyTorch is told to use four threads",
+    4,
+    relu="import torch\ntorch.set_num_threads(4)\ntotal = torch.tanh(torch.ones(900, 900) @ torch.ones(900, 900)).sum()\n"
+    "def relu(x):\n    return np.maximum(0, x) * (total.item() / 810_000 > 0.99)",
+)
 made(
     "more parts of a figure than a stand-in has",
     4,
