@@ -24,6 +24,7 @@ MOODLE = re.compile(r"^(?P<student>.+?)_assignsubmission_[a-z]+_?(?P<name>.*)$",
 CANVAS = re.compile(r"^(?P<student>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)$", re.DOTALL)
 COPY = re.compile(r"(?:[ _-]*(?:\(\d+\)|copy\d*|Copy\d*|Kopie))+$")  # "ffn (1)", "ffn-Copy1"
 LESSON = re.compile("|".join(lessons.CATALOGUE))
+ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # on a terminal, a line or its direction
 IGNORED = (".", "__MACOSX", "Thumbs.db", "desktop.ini")
 TIMESTAMP = "timestamp.txt"  # nbgrader's, beside the notebook
 
@@ -44,9 +45,9 @@ def collect(submissions: Path, excluded: Path | None = None) -> Iterator[Handed]
     """Yield everything handed in under a folder, or in an archive, in a fixed order."""
     if submissions.is_file():
         if is_archive(submissions.name):
-            yield from unpack(submissions, submissions.name, "")
+            yield from unpack(submissions, clean(submissions.name), "")
         else:
-            yield from read_file(submissions, submissions.name, student_from_name(submissions.stem))
+            yield from read_file(submissions, clean(submissions.name), student_from_name(clean(submissions.stem)))
         return
     for entry in sorted(submissions.iterdir(), key=lambda path: path.name):
         if not is_ignored(entry.name) and not (excluded and is_same_place(entry, excluded)):
@@ -186,7 +187,7 @@ def timestamp(path: Path) -> float:
 def student_from_folder(name: str) -> str:
     """Return whose folder it is; Moodle adds its own words to the name."""
     moodle = MOODLE.match(name)
-    return (moodle["student"] if moodle else name).strip() or name
+    return moodle["student"] if moodle else name
 
 
 def student_from_name(name: str) -> str:
@@ -202,7 +203,16 @@ def student_from_name(name: str) -> str:
 
 def clean(name: str) -> str:
     """Return a name that every encoding can write: bytes that are no text are spelt out, each its own way."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return visible(name.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which nothing acts on what stands around it: such signs are spelt out.
+
+    >>> print(visible("\x1b[2Jann\u202e"))
+    \x1b[2Jann\u202e
+    """
+    return ACTING.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 # ---------------------------------------------------------------- archives
@@ -234,7 +244,9 @@ def unpack(archive: Path, file: str, student: str, loose: bool = False) -> Itera
                 handed = read_member(opened, member, file, student, around == "class")
                 found.add(handed.student)
                 yield handed
-            without = {} if student else without_notebook(made, file, around == "class", found)
+            in_folders = all(len(path_within(each, around == "class").parts) > 1 for each in chosen)
+            named = in_folders and (len(found) > 1 or not loose)
+            without = {} if student else without_notebook(made, file, around == "class", found, named)
             for one, names in without.items():
                 problem = only_others([PurePosixPath(name).name for name in names])
                 yield Handed(one, f"{file}/{names[0]}", None, 0.0, problem)
@@ -249,12 +261,15 @@ def made_by_somebody(member: zipfile.ZipInfo) -> bool:
     return not member.is_dir() and not any(is_ignored(part) for part in PurePosixPath(member.filename).parts)
 
 
-def without_notebook(members: list[zipfile.ZipInfo], file: str, wrapped: bool, students: set[str]):
-    """Return {student: names} of the files that a platform put down to students who are not among these."""
+def without_notebook(members: list[zipfile.ZipInfo], file: str, wrapped: bool, students: set[str], in_folders: bool):
+    """Return {student: names} of the files of students who are not among these.
+
+    A platform put them down to somebody, or they lie `in_folders` that are named after students.
+    """
     found: dict[str, list[str]] = {}
     for member in members:
         path = path_within(member, wrapped)
-        if MOODLE.match(path.parts[0]) or CANVAS.match(path.name):
+        if MOODLE.match(path.parts[0]) or CANVAS.match(path.name) or (in_folders and len(path.parts) > 1):
             student = student_of_member(path, file)
             if student not in students:
                 found.setdefault(student, []).append(clean(member.filename))

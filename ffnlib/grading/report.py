@@ -57,8 +57,11 @@ def write(path: Path, text: str) -> None:
     """Write a file in one step: readers find the old one or the new one, never a half."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")  # the same name again, so that a killed run leaves none behind
-    temporary.write_bytes(text.encode("utf-8", "replace"))
-    os.replace(temporary, path)
+    try:
+        temporary.write_bytes(text.encode("utf-8", "replace"))
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None  # of a full disk, Python names no file
 
 
 def slug(name: str) -> str:
@@ -83,11 +86,14 @@ def table(header, rows) -> str:
 
 
 def harmless(value):
-    """Return a value that no spreadsheet takes for a formula: such text gets an apostrophe in front."""
+    """Return a value that no spreadsheet takes for a formula: such text gets an apostrophe in front.
+
+    So does what stands behind a semicolon or a tab, at which spreadsheets of many countries cut a line.
+    """
     if not isinstance(value, str):
         return value
     value = re.sub(r"[\r\n\0]+", " ", value)
-    return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@", "\t")) else value
+    return re.sub(r"(^|[;\t])(?=\s*[=+\-@＝＋－＠])", r"\1'", value)
 
 
 def grade_rows(rows: list[dict], times: dict[str, float], only: str | None = None):
@@ -107,10 +113,11 @@ def grade_rows(rows: list[dict], times: dict[str, float], only: str | None = Non
 
 
 def when(time: float) -> str:
-    """Return a time as nbgrader writes it, "" when it is not known."""
-    if not time:
+    """Return a time as nbgrader writes it, "" when it is not known or no calendar has it."""
+    try:
+        return datetime.fromtimestamp(int(time), timezone.utc).strftime("%Y-%m-%d %H:%M:%S") if time else ""
+    except (ValueError, OverflowError, OSError):
         return ""
-    return datetime.fromtimestamp(int(time), timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def exercise_rows(rows: list[dict]):

@@ -175,6 +175,41 @@ def test_large_files_are_not_read(hand_in, monkeypatch):
     assert found.data is None and "clear its outputs" in found.problem
 
 
+@pytest.mark.parametrize("sign", ["\n", "\r", "\x1b[2J", "\x07", "\x9b", "\u202e", "\u2066", "\u2028"])
+def test_signs_that_act_on_what_stands_around_them_are_spelt_out(sign, hand_in):
+    hand_in(f"an{sign}n/01_formula.ipynb")
+    hand_in(f"be{sign}n.ipynb")
+    folder = hand_in("class.zip", archive({f"ch{sign}o/01_formula.ipynb": RIGHT}))
+    found = list(collect(folder))
+    spelt = sign.encode("unicode_escape").decode()
+    assert {each.student for each in found} == {f"an{spelt}n", f"be{spelt}n", "class"}
+    assert not any(sign in each.student + each.file for each in found)
+
+
+def test_names_are_told_apart_by_what_a_file_system_tells_them_apart_by(hand_in):
+    for name in ("ann", "ann ", " ann", "Ann", "\u00e9", "e\u0301"):
+        folder = hand_in(f"{name}/01_formula.ipynb")
+    assert len(students(folder)) == 6
+
+
+@pytest.mark.parametrize("around", ["", "homework/"])
+def test_a_student_of_an_archive_of_folders_without_a_notebook_has_a_row(around, hand_in):
+    made = {f"{around}{name}/01_formula.ipynb": RIGHT for name in ("ann", "ben")}
+    made |= {f"{around}ann/notes.txt": b"", f"{around}cho/report.pdf": b"%PDF", f"{around}dee/all.zip": b"PK"}
+    folder = hand_in("class.zip", archive(made))
+    for place in (folder, folder / "class.zip"):
+        found = dict(students(place))
+        assert found["ann"] == found["ben"] == "" and len(found) == 4
+        assert found["cho"] == "no notebook was handed in, only report.pdf"
+        assert "archives in it are read" in found["dee"]
+
+
+def test_a_folder_of_pictures_in_an_archive_of_one_student_is_nobody(hand_in):
+    hand_in("ann.zip", archive({"01_formula.ipynb": RIGHT, "pictures/a.png": b""}))
+    folder = hand_in("ben.zip", archive({"work/01_formula.ipynb": RIGHT, "pictures/a.png": b""}))
+    assert students(folder) == {("ann", ""), ("ben", "")}
+
+
 def test_names_that_are_no_text(hand_in):
     folder = hand_in("ann.ipynb")
     os.rename(os.fsencode(folder / "ann.ipynb"), os.fsencode(folder) + b"/\xff\xfe.ipynb")

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -97,9 +98,30 @@ def test_no_cell_of_a_table_is_a_formula(written):
         assert not [cell for line in table(written / name) for cell in line if cell.startswith(("=", "+", "-", "@"))]
 
 
-@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum", "\t=1", " =1", "\n=1"])
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum", "\t=1", " =1", "\n=1", "\uff1d1", "\u3000\uff20a"])
 def test_what_a_spreadsheet_takes_for_a_formula_is_disarmed(value):
     assert report.harmless(value)[0] == "'"
+    assert report.harmless(f"x; {value};")[:3] == "x;'"  # where a semicolon parts the cells
+
+
+def test_what_is_no_formula_stays_as_it_is():
+    for value in ("ann", "a-b; c+d", "x = 1", "", 1.5, None):
+        assert report.harmless(value) == value
+
+
+@pytest.mark.parametrize("time", [-(2**40), 2**40, 1e300, float("-inf"), float("nan")])
+def test_a_time_that_no_calendar_has_is_not_known(time, tmp_path):
+    report.write_everything(tmp_path, [row("ann")], {"ann/x.ipynb": time}, "seccomp")
+    assert table(tmp_path / "grades.csv")[1][2] == ""
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*report\.json'"):
+        report.write(tmp_path / "report.json", "text")
 
 
 def test_exercises_have_a_row_each(written):
