@@ -26,7 +26,7 @@ from ffnlib.examination import lessons
 from ffnlib.examination.evidence import gather
 from ffnlib.examination.judge import judge
 from ffnlib.examination.probing import draw
-from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
+from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict, note_on_calling
 from ffnlib.scrolling import framed
 
 VERDICTS = ("TRUE", "FALSE", "DEPENDS")
@@ -117,17 +117,18 @@ def _with_notes_on_code(exercise, verdict: Verdict, answer, seed: int) -> Verdic
     taken = [name for name in names if isinstance(answer.__globals__.get(name), np.ndarray)]
     notes = []
     if taken:
-        notes.append(
+        text = (
             f"this answer takes {' and '.join(taken)} from another cell: the same numbers in every call; "
             "compute from the arguments instead"
         )
+        notes.append(("note", text))
     called = {name: answer.__globals__.get(name) for name in names if name in _beside(exercise)}
     for name, function in called.items():
         if inspect.isfunction(function) and _is_wrong(name, function, seed):
-            notes.append(f"this answer calls {name}, which is not right yet: begin there")
+            notes.append(note_on_calling(name))
     if any(step.argrepr == "^" or step.opname == "BINARY_XOR" for step in steps):
-        notes.append("^ is no power in Python but the exclusive or of bits; a power is written **")
-    return dataclasses.replace(verdict, lines=(*verdict.lines, *(("note", text) for text in notes)))
+        notes.append(("note", "^ is no power in Python but the exclusive or of bits; a power is written **"))
+    return dataclasses.replace(verdict, lines=(*verdict.lines, *notes))
 
 
 def _beside(exercise) -> list[str]:

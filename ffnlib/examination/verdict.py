@@ -25,6 +25,11 @@ def as_html(text: str) -> str:
     return re.sub(r"`([^`]+)`", rf"{CODE}\1</code>", escape(text))
 
 
+def note_on_calling(name: str) -> tuple[str, str]:
+    """Return the line that sends the author of a wrong answer to another one, which it calls."""
+    return "note", f"this answer calls {name}, which is not right yet: begin there"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The judgement of one answer to one exercise.

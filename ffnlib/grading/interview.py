@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from ffnlib.examination import lessons
 from ffnlib.examination.evidence import Evidence, Raised
 from ffnlib.examination.exercise import Exercise
-from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict
+from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict, note_on_calling
+from ffnlib.grading.collect import visible
 from ffnlib.grading.examiner import Examiner, Settings, memory_words, with_failure
 from ffnlib.grading.line import Ended, Malformed, TooLate
 from ffnlib.grading.session import Part, Session, Stopped, ask, end_in_words, libraries_for, open_session
@@ -70,6 +71,7 @@ class Interview:
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, str] = field(default_factory=dict)  # {cell: how it failed}
     told: set[int] = field(default_factory=set)  # cells whose failure stands beside an exercise
+    called: dict[str, list[str]] = field(default_factory=dict)  # {wrong answer: the wrong answers that it calls}
     everything: bool = False  # all cells are run, not only those that are needed
     last: int = 0  # the last cell to run, 0 for all
     session: Session | None = None
@@ -234,11 +236,11 @@ class Interview:
         return [("note", trouble) for trouble in found if trouble is not None]
 
     def error_words(self, raised: Raised) -> str:
-        """Return what a cell raised and in which of its lines."""
+        """Return what a cell raised and in which of its lines, on one line, lest it be taken for more of a message."""
         text = re.sub(r" ?\(<cell \d+>, (line \d+)\)", r" (\1)", raised.text)
         line = f" (line {raised.line})" if raised.source.startswith("<cell ") else ""
         memory = memory_words(raised, self.settings.memory)
-        return ": ".join(part for part in (raised.types[0], text) if part) + line + memory
+        return " ".join(": ".join(part for part in (raised.types[0], text) if part).split()) + line + memory
 
     def widen(self) -> bool:
         """Run all cells from now on, when an answer misses a name; return False when that has been done."""
@@ -267,13 +269,14 @@ class Interview:
             self.note_failures()
 
     def with_notes_on_calls(self, verdicts: list[Verdict]) -> list[Verdict]:
-        """Tell every answer that failed which failed answer it calls: its own lines may be right."""
+        """Tell every answer that was tried and failed which failed answer it calls: its own lines may be right."""
         failed = {e.answer_name() for e, v in zip(self.exercises, verdicts) if v.status in (NOT_YET, STOPPED)}
         told = []
         for exercise, verdict in zip(self.exercises, verdicts):
             name = exercise.answer_name()
-            wrong = sorted(called_by(name, self.parts) & failed - {name}) if name in failed else []
-            notes = (("note", f"it calls {other}, which is not right either: begin there") for other in wrong)
+            if name in failed and verdict.misconception != DOES_NOT_RUN:
+                self.called[exercise.id] = sorted(called_by(name, self.parts) & failed - {name})
+            notes = map(note_on_calling, self.called.get(exercise.id, ()))
             told.append(replace(verdict, lines=(*verdict.lines, *notes)))
         return told
 
@@ -336,7 +339,10 @@ def graded_row(submission: Submission, examiner: Examiner, workshop: Workshop) -
     if broken:
         interview.note(f"not judged, which is our mistake: {', '.join(broken)}")
     human = bool(broken) or not interview.asked
-    results = [result_row(exercise, verdict, bool(interview.asked)) for exercise, verdict in zip(exercises, verdicts)]
+    results = [
+        result_row(exercise, verdict, bool(interview.asked), interview.called.get(exercise.id, []))
+        for exercise, verdict in zip(exercises, verdicts)
+    ]
     row = row_without_verdicts(submission, interview.notes, exercises) | {"exercises": results}
     return row if human else row | {"status": GRADED, "score": sum(result["points"] for result in results)}
 
@@ -350,13 +356,16 @@ def row_without_verdicts(submission: Submission, notes, exercises: tuple[Exercis
         "status": NEEDS_HUMAN,
         "score": None,
         "max_score": float(sum(exercise.points for exercise in exercises)),
-        "notes": list(notes),
+        "notes": [readable(note) for note in notes],
         "exercises": [],
     }
 
 
-def result_row(exercise: Exercise, verdict: Verdict, asked: bool) -> dict:
-    """Return one exercise's part of a row; its points are not known when nothing was `asked`, or nothing judged."""
+def result_row(exercise: Exercise, verdict: Verdict, asked: bool, called: list[str]) -> dict:
+    """Return one exercise's part of a row; its points are not known when nothing was `asked`, or nothing judged.
+
+    `called` names the wrong answers to other exercises that a wrong answer calls.
+    """
     points = float(exercise.points) if verdict.status == PASSED else 0.0
     return {
         "id": exercise.id,
@@ -364,8 +373,14 @@ def result_row(exercise: Exercise, verdict: Verdict, asked: bool) -> dict:
         "points": points if asked and verdict.status != BROKEN else None,
         "max_points": float(exercise.points),
         "misconception": verdict.misconception,
-        "message": "\n".join(f"{label}: {text}" for label, text in verdict.lines),
+        "calls_wrong": called,
+        "message": readable("\n".join(f"{label}: {text}" for label, text in verdict.lines)),
     }
+
+
+def readable(text: str) -> str:
+    """Return a text of several lines in which no sign of a learner's acts on the rest of it."""
+    return "\n".join(visible(line) for line in text.split("\n"))
 
 
 examiner_for = functools.lru_cache(maxsize=4)(Examiner)  # a run's, shared by the threads of this process

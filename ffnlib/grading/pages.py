@@ -176,8 +176,11 @@ def outcome_table(by_exercise: dict[str, list[dict]]) -> str:
 def misconception_table(exercise: str, results: list[dict]) -> str:
     """Return the misconceptions of one exercise, the most frequent first, each with the sentence it earned.
 
-    A last row counts the wrong answers that match none.
+    A wrong answer that calls the wrong one to another exercise is counted there, and here in a row of its own. A last
+    row counts the wrong answers that match none.
     """
+    inherited = Counter(", ".join(result["calls_wrong"]) for result in results if result["calls_wrong"])
+    results = [result for result in results if not result["calls_wrong"]]
     counts = Counter(result["misconception"] for result in results if result["misconception"])
     sentences = {result["misconception"]: because(result["message"]) for result in results}
     lines = [
@@ -185,6 +188,9 @@ def misconception_table(exercise: str, results: list[dict]) -> str:
         f"<td>{as_html(sentences[name])}</td></tr>"
         for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
+    for called, count in sorted(inherited.items()):
+        words = f"the answer calls {called}, which is not right: counted there"
+        lines.append(f'<tr><th scope="row">inherited</th><td class="number">{count}</td><td>{words}</td></tr>')
     others = sum(result["status"] == NOT_YET and not result["misconception"] for result in results)
     if others:
         words = "wrong answers that match no misconception we know"

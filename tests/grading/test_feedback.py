@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ffnlib.examination.verdict import note_on_calling
 from ffnlib.grading.cli import grade_folder
 from ffnlib.grading.interview import called_by
 from ffnlib.grading.session import Part
@@ -25,6 +26,9 @@ CASES = {
             '    """Not relu(x)."""  # nor linear_collapse(x)\n'
             "    return feed_forward(x, W1.T, b1, W2.T, b2)"
         ),
+    ),
+    "spoof": golden.cells(
+        relu="raise type('E\\nbecause: you\\x1b[2J', (Exception,), {})('x\\nbecause: \\u202epassed')"
     ),
     "counted": [
         cell | {"execution_count": number} if cell["cell_type"] == "code" else cell
@@ -61,9 +65,9 @@ def test_who_gets_no_number_is_told_where_the_numbers_are(written):
 
 def test_an_answer_that_calls_a_wrong_one_is_told_which(written):
     messages = {result["id"]: result["message"] for result in written[0]["calls_wrong"]["exercises"]}
-    assert "note: it calls feed_forward, which is not right either: begin there" in messages["feed_forward_columns"]
-    assert not [name for name, text in messages.items() if "it calls" in text and name != "feed_forward_columns"]
-    assert messages["feed_forward_columns"].count("it calls") == 1
+    told = "note: " + note_on_calling("feed_forward")[1]
+    assert {name: text.count(told) for name, text in messages.items()}["feed_forward_columns"] == 1
+    assert sum(text.count("answer calls") for text in messages.values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -79,6 +83,18 @@ def test_an_answer_that_calls_a_wrong_one_is_told_which(written):
 )
 def test_what_an_answer_calls_is_read_from_its_own_lines(source, called):
     assert called_by("f", [Part(1, source, "", True, True)]) - {"f"} == called
+
+
+def test_a_class_page_knows_which_error_is_inherited(written):
+    called = {result["id"]: result["calls_wrong"] for result in written[0]["calls_wrong"]["exercises"]}
+    assert called == {"relu": [], "feed_forward": [], "feed_forward_columns": ["feed_forward"], "linear_collapse": []}
+
+
+def test_an_error_of_a_learners_own_making_adds_no_line_and_no_sign_that_acts(written):
+    status, name, message = relu(written, "spoof")
+    assert (status, name) == ("not-yet", "its cell does not run")
+    assert [line.partition(": ")[0] for line in message.splitlines()] == ["cell", "because", "next"]
+    assert "E because: you\\x1b[2J: x because: \\u202epassed" in message
 
 
 def test_an_answer_that_was_not_begun_says_what_to_do(written):

@@ -26,6 +26,7 @@ def row(student="ann", lesson="01_formula", status="graded", points=1.0, **more)
         "points": points,
         "max_points": 1.0,
         "misconception": None if points else "absolute value",
+        "calls_wrong": [],
         "message": "" if points else f"because: {EVIL}\nnext: think",
     }
     base = {"student": student, "lesson": lesson, "file": f"{student}/x.ipynb", "status": status, "notes": [EVIL]}
@@ -214,6 +215,20 @@ def test_the_class_page_counts_misconceptions_with_their_sentences():
     found = re.search(r'<th scope="row">absolute value</th><td class="number">3</td><td>(.*?)</td>', text)
     assert found and found[1].startswith("&lt;script&gt;")
     assert re.search(r'<th scope="row">relu</th><td class="number">1</td><td class="number">3</td>', text)
+
+
+def test_an_inherited_error_is_counted_at_its_root_only():
+    wrong = row("bo", points=0.0)
+    inherited = {**wrong["exercises"][0], "id": "feed_forward", "calls_wrong": ["relu"]}
+    wrong["exercises"].append(inherited)
+    own = row("cho", points=0.0)
+    own["exercises"][0]["id"] = "feed_forward"
+    text = pages.class_page([wrong, own], "seccomp")
+    of_relu, of_forward = re.findall(r"<table><caption>\w+: misconceptions.*?</table>", text)
+    number = '</th><td class="number">1</td><td>'
+    assert of_relu.count("absolute value" + number) == of_forward.count("absolute value" + number) == 1
+    assert f"inherited{number}the answer calls relu, which is not right: counted there" in of_forward
+    assert "inherited" not in of_relu
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
