@@ -365,6 +365,7 @@ def test_two_starts_at_once_install_once(new_course):
 
 def test_without_a_network_the_first_start_says_so(course):
     course.forget_torch()
+    course.use_cpu_index("http://127.0.0.1:9")
     failed = course.start("lab", "--install-only", PIP_INDEX_URL="http://127.0.0.1:9/")
     course.use_cpu_index(course.cpu)
     assert failed.returncode == 1
