@@ -1,11 +1,10 @@
 """The command line, `python3 -m ffnlib COMMAND`: it runs on a bare Python and hands over to the course's environment.
 
-This file keeps to syntax that every Python can parse, so that an old one is answered with a sentence.
+This file keeps to syntax that every Python can parse, so that an old one is answered with a sentence. What takes time
+to import is imported inside `main`, which knows what to say to Ctrl-C.
 """
 
-import argparse
 import os
-import subprocess
 import sys
 from importlib import import_module
 
@@ -30,6 +29,8 @@ DESCRIBE_THEMSELVES = ("build", "new-exercise", "export")  # by add_arguments(pa
 
 def make_parser(asked):
     """Describe the commands; of those that describe themselves, only the one that is asked for is imported."""
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="python3 -m ffnlib", description="A course on the Transformer's feed-forward network.", allow_abbrev=False
     )
@@ -115,6 +116,8 @@ def suitable_pythons():
 
 def starts(command):
     """Say whether a command can be started: one that is found may still be an empty shim."""
+    import subprocess
+
     try:
         with open(os.devnull, "w") as nowhere:
             return subprocess.call([command, "-c", ""], stdout=nowhere, stderr=nowhere) == 0
@@ -124,21 +127,34 @@ def starts(command):
 
 def main(argv=None):
     """Carry out one command and return its exit status."""
-    sentence = refusal(sys.version_info)
-    if sentence:
-        sys.stderr.write(sentence + "\n")
-        return 1
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        return carry_out(argv)
+        sentence = refusal(sys.version_info)
+        if sentence:
+            sys.stderr.write(sentence + "\n")
+            return 1
+        print_in_any_encoding()
+        status = carry_out(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped\n")
         return 130
+    except BrokenPipeError:  # as of `| head -1`: who listened has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141  # as the shell says of a program that ends so
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("ffnlib"):
             raise
         sys.stderr.write("'{}' is not part of this version of the course: it has no {}.\n".format(argv[0], error.name))
         return 1
+
+
+def print_in_any_encoding():
+    """Have signs that the output cannot show spelt out: no command is to end over a letter."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def carry_out(argv):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ffnlib.grading import pages, pool, report
 from ffnlib.grading.collect import Handed, collect, is_same_place
 from ffnlib.grading.examiner import Settings
 from ffnlib.grading.interview import NEEDS_HUMAN, OTHER_LESSON, grade_batch, row_without_verdicts, workshop_of
-from ffnlib.grading.journal import NAME, Journal, OtherRun, limits_of
+from ffnlib.grading.journal import NAME, Journal, limits_of
 from ffnlib.grading.submission import Submission, read_submission
 from ffnlib.grading.worker import sandbox
 from ffnlib.grading.workshop import CAN_FORK, CannotWork, Workshop
@@ -30,6 +30,9 @@ def grade(args) -> int:
     Return 0 when all is graded, 2 when some need a human, 3 when the tool failed, 130 when it was interrupted.
     """
     try:
+        for name, path in (("SUBMISSIONS", args.submissions), ("--out", args.out)):
+            if not path:  # a variable of the shell that is not set: Python would take the folder where it stands
+                raise ValueError(f"{name} {path!r}: the name of a folder is asked for, and it is empty")
         rows = grade_folder(
             Path(args.submissions),
             Path(args.out),
@@ -41,17 +44,28 @@ def grade(args) -> int:
             trusted=args.trusted,
             dask=args.dask,
         )
-    except (CannotWork, OtherRun, OSError, ValueError) as error:
-        print(f"grading failed: {error}", file=sys.stderr)
+    except OSError as error:
+        say(f"grading failed: {error}; once that is mended, {GO_ON}")
+        return FAILED
+    except (CannotWork, ValueError) as error:
+        say(f"grading failed: {error}")
         return FAILED
     except KeyboardInterrupt:
-        print(f"\nstopped; what is done is kept: {GO_ON}", file=sys.stderr)
+        say(f"\nstopped; what is done is kept: {GO_ON}")
         return INTERRUPTED
     except Exception:
-        traceback.print_exc()  # our mistake: the place is worth more than a sentence
-        print(f"grading failed; what is done is kept: {GO_ON}", file=sys.stderr)
+        say(traceback.format_exc())  # our mistake: the place is worth more than a sentence
+        say(f"grading failed; what is done is kept: {GO_ON}")
         return FAILED
     return SOME_NEED_A_HUMAN if any(row["status"] == NEEDS_HUMAN for row in rows) else GRADED
+
+
+def say(text: str, end: str = "\n", stream=None) -> None:
+    """Print on the terminal; where nobody listens any more (a pipe is closed, a disk full), go on without a word."""
+    stream = stream or sys.stderr
+    with suppress(OSError, ValueError):
+        if stream is not None:
+            print(text, end=end, file=stream, flush=True)
 
 
 def grade_folder(
@@ -81,19 +95,19 @@ def grade_folder(
     settings = Settings(0, float(timeout), int(memory), trusted, can_fork=can_fork)
     with workshop_of(settings) as workshop:
         layers = layers_here(workshop, trusted)
-        journal = Journal(out / NAME, limits_of(settings, lesson), resume)
-        settings = replace(settings, seed=journal.seed)
-        found = [each for each in handed_in if lesson is None or each.lesson in (lesson, None)]
-        todo = [each for each in found if journal.row(each) is None]
-        lanes = max(1, min(jobs or pool.cores(), len(todo)))
-        progress = Progress(len(found), len(found) - len(todo))
-        with the_executor(executor, dask, lanes) as (chosen, batch):
-            for submission, row in pool.grade_all(todo, settings, chosen, lanes, batch):
-                journal.add(submission, row)
-                progress.show()
-    rows = [journal.row(each) for each in found] + rows_of_other_lessons(handed_in, lesson)
-    times = {each.file: each.time for each in handed_in}
-    report.write_everything(out, rows, times, ", ".join(layers), lesson)
+        with Journal(out / NAME, limits_of(settings, lesson), resume) as journal:
+            settings = replace(settings, seed=journal.seed)
+            found = [each for each in handed_in if lesson is None or each.lesson in (lesson, None)]
+            todo = [each for each in found if journal.row(each) is None]
+            lanes = max(1, min(jobs or pool.cores(), len(todo)))
+            progress = Progress(len(found), len(found) - len(todo))
+            with the_executor(executor, dask, lanes) as (chosen, batch):
+                for submission, row in pool.grade_all(todo, settings, chosen, lanes, batch):
+                    journal.add(submission, row)
+                    progress.show()
+            rows = [journal.row(each) for each in found] + rows_of_other_lessons(handed_in, lesson)
+            times = {each.file: each.time for each in handed_in}
+            report.write_everything(out, rows, times, ", ".join(layers), lesson)
     progress.finish(rows, out)
     return rows
 
@@ -194,9 +208,13 @@ class Progress:
 
     def __init__(self, total: int, done: int, stream=None):
         self.total, self.done, self.stream = total, done, stream or sys.stderr
-        self.terminal = self.stream.isatty()
+        self.terminal = self.stream is not None and self.stream.isatty()
         if done:
-            print(f"{done} of {total} are done already", file=self.stream)
+            self.say(f"{done} of {total} are done already")
+
+    def say(self, text: str = "", end: str = "\n") -> None:
+        """Print on the stream."""
+        say(text, end, self.stream)
 
     def show(self) -> None:
         """Show that one more submission is done."""
@@ -204,23 +222,23 @@ class Progress:
         if self.terminal:
             filled = 30 * self.done // max(1, self.total)
             bar = "#" * filled + "." * (30 - filled)
-            print(f"\r[{bar}] {self.done}/{self.total}", end="", file=self.stream, flush=True)
+            self.say(f"\r[{bar}] {self.done}/{self.total}", end="")
         elif self.done == self.total or self.done % max(1, self.total // 10) == 0:
-            print(f"{self.done} of {self.total} done", file=self.stream, flush=True)
+            self.say(f"{self.done} of {self.total} done")
 
     def finish(self, rows: list[dict], out: Path) -> None:
         """Say what came out and where it lies."""
         if self.terminal and self.total:
-            print(file=self.stream)
-        print(pages.totals(rows), file=self.stream)
+            self.say()
+        self.say(pages.totals(rows))
         if words := pages.not_handed_in(rows):
-            print(words, file=self.stream)
+            self.say(words)
         human = [row for row in rows if row["status"] == NEEDS_HUMAN]
         for row in human[:MOST_NAMED]:
-            print(f"  {row['file']}: {row['notes'][-1] if row['notes'] else ''}", file=self.stream)
+            self.say(f"  {row['file']}: {row['notes'][-1] if row['notes'] else ''}")
         if len(human) > MOST_NAMED:
-            print(f"  and {len(human) - MOST_NAMED} more, named in class.html", file=self.stream)
-        print(f"report: {out / 'class.html'}, grades: {out / 'grades.csv'}", file=self.stream)
+            self.say(f"  and {len(human) - MOST_NAMED} more, named in class.html")
+        self.say(f"report: {out / 'class.html'}, grades: {out / 'grades.csv'}")
 
 
 # ---------------------------------------------------------------- one notebook

@@ -122,21 +122,79 @@ def test_what_is_done_is_not_done_again_unless_it_was_changed(hand_in, tmp_path,
 
 def test_a_journal_with_a_torn_line_is_read(tmp_path):
     limits = {"timeout": 30.0}
-    journal = Journal(tmp_path / NAME, limits, resume=False)
+    with Journal(tmp_path / NAME, limits, resume=False) as journal:
+        pass
     with open(tmp_path / NAME, "ab") as stream:
         stream.write(b'{"key": "abc", "ro')
-    again = Journal(tmp_path / NAME, limits, resume=True)
-    assert again.seed == journal.seed and again.rows == {}
+    with Journal(tmp_path / NAME, limits, resume=True) as again:
+        assert again.seed == journal.seed and again.rows == {}
 
 
 def test_a_resumed_run_has_to_share_the_options(tmp_path):
-    Journal(tmp_path / NAME, {"timeout": 30.0}, resume=False)
+    with Journal(tmp_path / NAME, {"timeout": 30.0}, resume=False):
+        pass
     with pytest.raises(OtherRun, match="give the same options"):
         Journal(tmp_path / NAME, {"timeout": 5.0}, resume=True)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the lock is that of POSIX")
+@pytest.mark.parametrize("resume", [True, False])
+def test_two_runs_do_not_write_into_one_folder(resume, hand_in, tmp_path, capsys):
+    folder, out = hand_in("ann.ipynb"), tmp_path / "out"
+    with Journal(out / NAME, {}, resume=False):
+        before = (out / NAME).read_bytes()
+        assert main(["grade", str(folder), "--out", str(out), *["--resume"] * resume]) == 3
+        assert "another grading is writing into" in capsys.readouterr().err
+        assert (out / NAME).read_bytes() == before
+    assert main(["grade", str(folder), "--out", str(out)]) == 0
+
+
+def test_a_journal_that_others_could_read_is_closed_to_them(tmp_path):
+    (tmp_path / NAME).touch(0o644)
+    with Journal(tmp_path / NAME, {}, resume=False):
+        assert os.name != "posix" or (tmp_path / NAME).stat().st_mode & 0o077 == 0
+
+
+def test_a_full_disk_ends_a_run_with_the_file_and_the_way_on(hand_in, tmp_path):
+    folder, out = hand_in("ann.ipynb"), tmp_path / "out"
+    for number in range(30):
+        hand_in(f"s{number:02}.ipynb", golden.KINDS["wrong"][1])
+    code = (
+        "import resource, sys; from ffnlib.__main__ import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, -1)); sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "grade", str(folder), "--out", str(out)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    said = run.stderr.splitlines()[-1]
+    assert (
+        run.returncode == 3
+        and NAME in said
+        and said.endswith("once that is mended, the same command with --resume goes on from there")
+    )
+    rows = grade_folder(folder, out, resume=True)
+    assert sum(row["score"] for row in rows) == 4.0 and len(rows) == 31
+
+
+def test_a_terminal_that_listens_no_more_stops_no_grading(hand_in, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "ffnlib", "grade", str(hand_in("ann.ipynb")), "--out", str(tmp_path / "out")]
+    with open(write, "wb") as closed:
+        assert subprocess.run(command, cwd=ROOT, stdout=closed, stderr=closed).returncode == 0
+    assert (tmp_path / "out" / "class.html").exists()
+
+
+def test_a_name_that_is_empty_is_no_folder(hand_in, tmp_path, capsys):
+    for submissions, out in (("", str(tmp_path / "out")), (str(hand_in("ann.ipynb")), "")):
+        assert main(["grade", submissions, "--out", out]) == 3
+        assert "and it is empty" in capsys.readouterr().err
+
+
 def test_every_run_has_a_seed_of_its_own_that_others_cannot_read(tmp_path):
-    seeds = {Journal(tmp_path / str(n) / NAME, {}, resume=False).seed for n in range(5)}
+    journals = [Journal(tmp_path / str(n) / NAME, {}, resume=False) for n in range(5)]
+    for journal in journals:
+        journal.file.close()
+    seeds = {journal.seed for journal in journals}
     assert len(seeds) == 5
     if os.name == "posix":
         assert (tmp_path / "0" / NAME).stat().st_mode & 0o077 == 0
@@ -296,6 +354,34 @@ def test_checking_one_notebook_prints_every_verdict(kind, status, tmp_path, caps
         assert all(f"{name} - " in printed for name in golden.IDS)
     if kind == "wrong":
         assert "called" in printed and "this is exactly what comes out when" in printed
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_a_letter_that_the_output_lacks_is_spelt_out(encoding, tmp_path):
+    path = tmp_path / "mine.ipynb"
+    path.write_bytes(golden.notebook(golden.cells(before=["ü = 1 / 0"])))
+    environment_variables = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "ffnlib", "check", str(path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, env=environment_variables)
+    assert run.returncode == 0 and {"ascii": b"\\xfc = 1 / 0", "utf-8": "ü = 1 / 0".encode()}[encoding] in run.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and pipes as POSIX has them")
+def test_a_pipe_that_closes_early_ends_a_command_without_a_traceback(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    path = tmp_path / "mine.ipynb"
+    path.write_bytes(golden.KINDS["right"][1])
+    with open(write, "wb") as closed:
+        command = [sys.executable, "-m", "ffnlib", "check", str(path)]
+        run = subprocess.run(command, cwd=ROOT, stdout=closed, stderr=subprocess.PIPE)
+    assert (run.returncode, run.stderr) == (141, b"")
+
+
+def test_nothing_slow_is_imported_before_ctrl_c_is_understood():
+    code = "import sys, ffnlib.__main__; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"argparse", "subprocess", "re", "numpy"}.intersection(run.stdout.split())
 
 
 def test_checking_a_file_that_is_not_there_is_said(tmp_path, capsys):
