@@ -442,6 +442,7 @@ def _general_slips(parameters: tuple[str, ...]) -> list[CountSlip]:
             ("1 is added to the result", lambda total, *args: _number(total) + 1),
             ("1 is subtracted from the result", lambda total, *args: _number(total) - 1),
             ("the sign is turned round", lambda total, *args: -_number(total)),
+            ("the numbers are kept in 32 bits, and wrap round beyond 2,147,483,647", lambda total, *_: _wrapped(total)),
             ("the result is given in thousands", lambda total, *args: exact(_number(total), 10**3)),
             ("the result is given in millions", lambda total, *args: exact(_number(total), 10**6)),
             ("the result is given in billions", lambda total, *args: exact(_number(total), 10**9)),
@@ -497,6 +498,13 @@ def _number(total):
     if not isinstance(total, (int, float, Fraction)):
         raise ValueError(f"{total!r} is not one number")
     return total
+
+
+def _wrapped(total) -> int:
+    """Return a whole number as 32 bits keep it. **Raises** ValueError for any other."""
+    if _number(total) != int(total):
+        raise ValueError(f"{total!r} is not whole")
+    return (int(total) + 2**31) % 2**32 - 2**31
 
 
 def exact(numerator, denominator):

@@ -159,6 +159,9 @@ WRONG = [
     ("crossover", lambda d, f, p: max(0, f - d) if p else f, "d is subtracted instead of 2d"),
     ("crossover", lambda d, f, p: None if p and f < 2 * d else f - 2 * d if p else f, "calls end without a result: None comes back"),
     ("crossover", lambda d, f, p: str(f), "text"),
+    ("ffn_flops", lambda b, T, d, f: 4 * b * T * d * f / 1e9, "the result is given in billions"),
+    ("ffn_flops", lambda b, T, d, f: (4 * b * T * d * f + 2**31) % 2**32 - 2**31, "the numbers are kept in 32 bits"),
+    ("crossover", lambda d, f, p: next((T for T in range(1, 4 * d) if 4 * T * d + 8 * d * d * p >= 4 * d * f), 0), "only those below 4d"),
 ]  # fmt: skip
 
 

@@ -171,6 +171,17 @@ def at_least_zero(x, W1, b1, W2, b2):
     return h[h >= 0] @ W2[h >= 0] + b2
 
 
+def fires_beyond(limit, x, W1, b1, W2, b2):
+    h = x @ W1 + b1
+    return h[h > limit] @ W2[h > limit] + b2
+
+
+def better_half(x, W1, b1, W2, b2):
+    h = x @ W1 + b1
+    order = np.argsort(h)[len(h) // 2 :]
+    return np.maximum(h[order], 0) @ W2[order] + b2
+
+
 WRONG = [
     ("sparsity", lambda H: 1 - float((np.asarray(H) > 0).mean()), "negative entries are counted as zeros"),
     ("sparsity", lambda H: (H == 0).mean(axis=-1), "one number is asked for"),
@@ -216,6 +227,13 @@ WRONG = [
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: (x @ W1)[x @ W1 > 0] @ W2[x @ W1 > 0] + b2, "b1 is left out"),
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: fires_by_loop(x, W1, b1, W2, b2) + x, "x is added"),
     ("sparse_feed_forward", lambda *args: np.maximum(fires_by_loop(*args), 0), "second ReLU"),
+    ("sparsity", lambda H: next(float(h == 0) / H.size for h in H.flat), "only the first entry is counted"),
+    ("sparsity", lambda H: np.sum(np.atleast_2d(H)[-1] == 0) / H.size, "only the zeros of the last row"),
+    ("sparsity", lambda H: H.tolist().count(0) / len(H), "the rows themselves are compared with 0"),
+    ("sparsity", lambda H: np.mean(np.all(H == 0, axis=0)), "only columns, along the first axis"),
+    ("sparse_feed_forward", lambda *args: fires_beyond(1e-6, *args), "a threshold of 1e-06"),
+    ("sparse_feed_forward", lambda *args: (fires_by_loop(*args), args[0] > 0), "[0] of them is right in every call"),
+    ("sparse_feed_forward", better_half, "half of the units are read"),
 ]  # fmt: skip
 
 

@@ -304,6 +304,46 @@ def moe_gates_along_the_numbers(x, R, W1, b1, W2, b2, k):
     return sum(gate * output for gate, output in zip(topk(x @ R, k).T, outputs))
 
 
+def rows_written(columns, logits, k):
+    gates = np.zeros(logits.shape)
+    gates[:, columns] = softmax(np.take_along_axis(logits, columns, 1)) if columns.ndim == 2 else softmax(logits).max(1)
+    return gates
+
+
+def chosen_of(p, k):
+    return softmax(np.where(p >= np.sort(p, axis=1)[:, [-k]], p, -np.inf))
+
+
+def whole_softmax(scores):
+    return np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+
+
+def rising_by_number(logits, k):
+    gates = np.zeros(logits.shape)
+    columns = np.sort(np.argsort(logits, axis=1)[:, -k:], axis=1)
+    np.put_along_axis(gates, columns, softmax(np.sort(logits, axis=1)[:, -k:]), 1)
+    return gates
+
+
+def first_token_only(logits, k):
+    gates = np.zeros(logits.shape)
+    for t, gate in enumerate(topk(logits, k)):
+        gates[t] = gate
+        return gates
+
+
+def moe_of_mixed_weights(x, R, W1, b1, W2, b2, k):
+    mixed = [
+        layer.feed_forward(token, np.tensordot(gate, W1, 1), gate @ b1, np.tensordot(gate, W2, 1), gate @ b2)
+        for token, gate in zip(x, topk(x @ R, k))
+    ]
+    return np.array(mixed).reshape(x.shape)
+
+
+def counted(logits):
+    return np.bincount(logits.argmax(1)) / len(logits)
+
+
 WRONG = [
     ("topk_route", lambda z, k: best(z, k) * softmax(z), "keep what they got there"),
     ("topk_route", weights_in_rising_order, "the best expert gets the smallest weight"),
@@ -378,6 +418,29 @@ WRONG = [
     ("moe_forward", lambda *args: 2 * moe_by_token(*args), "2 * "),
     ("moe_forward", lambda *args: moe_by_token(*args) + args[0], "x is added"),
     ("moe_forward", lambda x, R, *rest: moe_by_token(x, R / 2, *rest), "/ 2` stands where"),
+    ("topk_route", lambda z, k: rows_written(np.argsort(z)[:, -k:], z, k), "written into the rows of all tokens"),
+    ("topk_route", lambda z, k: best(z, k) * softmax(z) / k, "the k best are divided by k"),
+    ("topk_route", lambda z, k: chosen_of(softmax(z), k), "another softmax is taken of them"),
+    ("topk_route", lambda z, k: whole_softmax(np.where(best(z, k), z, -np.inf)), "all gates of all tokens add up to 1"),
+    ("topk_route", lambda z, k: softmax(np.where(best(z, k), z, -1e9).T).T, "gets equal gates"),
+    ("topk_route", lambda z, k: rising_by_number(z, k), "best last, are given to the chosen experts"),
+    ("topk_route", lambda z, k: first_token_only(z, k), "the first is right, and all others are 0"),
+    ("topk_route", lambda z, k: (-np.sort(-z)[:, :k], np.argsort(-z)[:, :k]), "a tuple of 2 arrays comes back"),
+    ("switch_route", lambda z: rows_written(z.argmax(1), z, 1), "each winner's probability is written"),
+    ("switch_route", lambda z: best(z, 1) * topk(z, 2), "among the two best is kept"),
+    ("switch_route", lambda z: (z.argmax(1), softmax(z).max(1)), "a tuple of 2 arrays comes back"),
+    ("load_balance", lambda z: z.shape[1] * counted(z) @ softmax(z).mean(0), "the counts end with"),
+    ("load_balance", lambda z: z.shape[1] * np.dot(counted(z), softmax(z).mean(0)), "the counts end with"),
+    ("load_balance", lambda z: z.shape[1] * best(z, 1).mean(0)[0] * softmax(z).mean(0)[0], "only expert 0 enters"),
+    ("load_balance", lambda z: z.shape[1] * (softmax(z) > 0.5).mean(0) @ softmax(z).mean(0), "with more than one half"),
+    ("capacity", lambda t, E, k, f: math.ceil(t * k * f / E - 1e-3), "a thousandth is subtracted"),
+    ("capacity", lambda t, E, k, f: -(-t * k * int(f * 100) // (100 * E)), "cut to whole per cent"),
+    ("capacity", lambda t, E, k, f: -(-t * k * round(f * 100) // (100 * E)), "rounded to two decimals"),
+    ("capacity", lambda t, E, k, f: int(-(-(Decimal(str(f)) * t * k) // E)), "not for Decimal"),
+    ("moe_forward", moe_of_mixed_weights, "mixed by the gates into one network"),
+    ("moe_forward", moe_with(lambda z, k: softmax(z.T).T * best(z, k)), "softmax of the scores runs over the tokens"),
+    ("moe_forward", moe_with(lambda z, k: topk(z, k) * (np.arange(z.shape[1]) == 0)), "only expert 0 contributes"),
+    ("moe_forward", lambda x, R, *rest: (moe_by_token(x, R, *rest), topk(x @ R, rest[-1])), "[0] of them is right"),
 ]  # fmt: skip
 
 

@@ -172,6 +172,17 @@ def lens_in_single_precision(h, gamma, beta, W_U, eps):
     return (ln(torch.tensor(h).float()) @ torch.tensor(W_U)).detach().numpy()
 
 
+def filled(rows, hidden, W2):
+    for i, h in enumerate(hidden):
+        rows[i] = max(0, h) * W2[i]
+    return rows
+
+
+def sorted_in_place(H, unit, k):
+    H.sort(axis=0)
+    return np.arange(len(H))[::-1][:k]
+
+
 WRONG = (
     ("kv_contributions", lambda x, W1, b1, W2: np.outer(relu(x @ W1 + b1), W2), "all products"),
     ("kv_contributions", lambda x, W1, b1, W2: [m * v for m, v in zip(x @ W1 + b1, W2) if m > 0], "firing units only"),
@@ -237,10 +248,23 @@ WRONG = (
     ("logit_lens", lambda h, gamma, beta, W_U, eps: (gamma * (h - h.mean(-1, keepdims=True)) / (h.std(-1, keepdims=True) + eps) + beta) @ W_U, "eps outside the root"),
     ("logit_lens", lambda h, gamma, beta, W_U, eps: (gamma * h + beta) @ W_U, "scale and shift only"),
     ("logit_lens", lambda h, gamma, beta, W_U, eps: layer.layer_norm(h, beta, gamma, eps) @ W_U, "gamma and beta exchanged"),
-    ("logit_lens", lambda h, gamma, beta, W_U, eps: layer.layer_norm(layer.layer_norm(h, gamma, beta, eps), gamma, beta, eps) @ W_U, None),
+    ("logit_lens", lambda h, gamma, beta, W_U, eps: layer.layer_norm(layer.layer_norm(h, gamma, beta, eps), gamma, beta, eps) @ W_U, "scaled and shifted twice"),
     ("logit_lens", lambda h, W_U, gamma, beta, eps: layer.layer_norm(h, gamma, beta, eps) @ W_U, "arguments in another order"),
     ("logit_lens", lambda h, gamma, beta, W_U, eps: layer.layer_norm(h, gamma, beta, eps) @ W_U / 2, "/ 2"),
     ("logit_lens", lambda h, gamma, beta, W_U, eps: np.argmax(layer.layer_norm(h, gamma, beta, eps) @ W_U, -1), "best word"),
+    ("kv_contributions", lambda x, W1, b1, W2: filled(np.zeros_like(W2), x @ W1 + b1, W2), "cut to whole numbers"),
+    ("kv_contributions", lambda x, W1, b1, W2: filled(np.zeros(W2.shape), (x @ W1 + b1)[:-1], W2), "a part is missing"),
+    ("kv_contributions", lambda x, W1, b1, W2: np.stack([m * W2[:, i] for i, m in enumerate(layer.relu(x @ W1 + b1))]), "column i of W2 for unit i"),
+    ("kv_contributions", lambda x, W1, b1, W2: [layer.relu(x @ W1 + b1)[i] * W2[i] for i in range(len(x))], "as many units as features"),
+    ("top_triggers", lambda H, unit, k: np.argsort(-layer.relu(H[:, unit]), kind="stable")[:k], "ReLU first"),
+    ("top_triggers", lambda H, unit, k: np.argsort(H[:, unit])[-k::-1], "from the k-th down"),
+    ("top_triggers", lambda H, unit, k: torch.topk(torch.tensor(H[:, unit].copy()), k), "values and indices"),
+    ("top_triggers", sorted_in_place, "modifies its input"),
+    ("value_distribution", lambda v, E: torch.softmax(torch.tensor(1.0 * E * v), -1), "per feature, not summed"),
+    ("value_distribution", lambda v, E: torch.softmax(torch.tensor(1.0 * E @ v)[:, None], -1), "each score alone"),
+    ("value_distribution", lambda v, E: softmax(E @ v / (E @ v).max()), "divided by the largest"),
+    ("value_distribution", lambda v, E: np.exp(E @ v - max(E @ v)) / (np.exp(E @ v - max(E @ v)).sum() + 1e-6), "1e-06 added below"),
+    ("logit_lens", lambda h, gamma, beta, W_U, eps: np.array([layer.layer_norm(t, gamma, beta, eps) @ W_U for t in h]), "loops over the rows"),
 )  # fmt: skip
 
 

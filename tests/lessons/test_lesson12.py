@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 import torch
@@ -217,6 +220,7 @@ def scores_by_loops(before, after, target, paraphrases, neighbours):
     "answer",
     [
         scores_by_loops,
+        lambda *args: OrderedDict(scores_by_loops(*args)),
         lambda b, a, t, p, n: scores(a[0] == t, np.mean(a[p] == t) if len(p) else nan, (a[n] == b[n]).mean() if n.size else np.nan),
         lambda b, a, t, p, n: {"neighbourhood": np.mean(a[n] == b[n]), "efficacy": 1.0 * (a[0] == t), "paraphrase": np.mean(a[p] == t)},
         lambda b, a, t, p, n: dict(zip(("efficacy", "paraphrase", "neighbourhood"), (bool(a[0] == t), 1 - share(a[p] != t), torch.tensor(share((a - b)[n] == 0), dtype=torch.float64)))),
@@ -329,6 +333,10 @@ WRONG_UPDATES = [
     (lambda W, C, k, v: refuse(k) or np.outer(v - W @ k, k) / (k @ k), "C is not used, and W is left out"),
     (lambda W, C, k, v: refuse(k) or W + np.outer(v - W @ k, solve(C, solve(C, k))) / (k @ solve(C, k)), "C is inverted twice above the fraction bar"),
     (lambda W, C, k, v: refuse(k) or W * 1.5 + np.outer(v, k), None),
+    (lambda W, C, k, v: refuse(k) or W + (v - W @ k) * solve(C, k) / (k @ solve(C, k)), "multiplied entry by entry"),
+    (lambda W, C, k, v: refuse(k) or by_inverse(W, C, k / np.linalg.norm(k), v), "the key is scaled to length 1"),
+    (lambda W, C, k, v: refuse(k) or (by_inverse(W, C, k, v), by_inverse(0 * W, C, k, v)), "[0] of them is right in every call"),
+    (lambda W, C, k, v: refuse(0 * k), "ValueError is raised for arguments that have an answer, in every call"),
 ]  # fmt: skip
 
 
@@ -412,6 +420,13 @@ WRONG_ATTRIBUTIONS = [
     (lambda grad, w, m: w * np.mean([grad(j / m) for j in range(1, m + 1)], axis=0), "with the number j / m"),
     (lambda grad, w, m: (w * grad(w)).astype(np.float32), "only the gradient at w is used"),
     (lambda grad, w, m: w * grad(w + 1) + 3, None),
+    (lambda grad, w, m: next(w * grad(j / m * w) / m for j in range(1, m + 1)), "only the first gradient is kept"),
+    (lambda grad, w, m: w * sum(grad(p) for p in itertools.accumulate(range(1, m + 1), lambda p, j: p * j / m, initial=w) if p is not w) / m, "the one before it times j / m"),
+    (lambda grad, w, m: w * np.mean([grad((j * w) // m) for j in range(1, m + 1)], axis=0), "rounded down to whole numbers"),
+    (lambda grad, w, m: w * sum([grad(j / m * w) for j in range(2, m)], grad(w / m)) / m, "left out where m is above 1"),
+    (lambda grad, w, m: w * np.mean([np.maximum(grad(j / m * w), 0) for j in range(1, m + 1)], axis=0), "gradients below 0"),
+    (lambda grad, w, m: np.round(attribution_by_loop(grad, w, m), 2), "the result is rounded to 2 digits"),
+    (lambda grad, w, m: w * grad, "a function itself stands in a calculation"),
 ]  # fmt: skip
 
 
@@ -435,6 +450,8 @@ WRONG_SCORES = [
     (lambda b, a, t, p, n: scores(float(a[0] == t), share(a[n] == t), share(a[p] == b[p])), "paraphrases and neighbours have changed places"),
     (lambda b, a, t, p, n: scores(float(b[0] == t), share(b[p] == t), share(a[n] == b[n])), "before and after have changed places"),
     (lambda b, a, t, p, n: scores(0.5, share(a[p] == t) ** 2, share(a[n] == b[n])), None),
+    (lambda b, a, t, p, n: scores(float(t in a), share(a[p] == t), share(a[n] == b[n])), "as soon as any prompt answers the target"),
+    (lambda b, a, t, p, n: scores(float(a[0] == t), np.mean(a[p] == t) if len(p) else None, share(a[n] == b[n])), "in paraphrase: None stands where a number is asked for"),
 ]  # fmt: skip
 
 

@@ -115,6 +115,10 @@ WRONG = [
     ("d_ff_for_budget", lambda B, n, d: max(0, (B - 4 * d * d) // (2 * d)), "the whole budget is given to one layer"),
     ("d_ff_for_budget", lambda B, n, d: max(0, B // 2 * d * n - 2 * d), "the brackets below the division are lost"),
     ("d_ff_for_budget", lambda B, n, d: B % 97, None),
+    ("non_embedding_parameters", lambda n, d, f: n * 6 * d * f, "counted as d times d_ff"),
+    ("non_embedding_parameters", lambda n, d, f: n * (4 * d * d + 2 * d * f) / 1e6, "the result is given in millions"),
+    ("d_ff_for_budget", lambda B, n, d: next((f for f in range(1, 10**4) if n * (4 * d * d + 2 * d * f) <= B), 0), "1 is returned wherever it fits"),
+    ("d_ff_for_budget", lambda B, n, d: abs(B - 4 * d * d * n) // (2 * d * n), "the sign is dropped"),
 ]  # fmt: skip
 
 

@@ -72,6 +72,7 @@ RIGHT = [
     ("self_test_e", lambda d: (1, 2, int(8 / 3 * d))),
     ("self_test_e", lambda d: (1.0, np.int64(2), Fraction(8 * d - 8 * d % 3, 3))),
     ("self_test_e", lambda d: np.array([1, 2, 2 * 4 * d // 3])),
+    ("self_test_d", lambda T: (range(T - 1, -1, -1), 1)),
 ]
 
 
@@ -209,6 +210,10 @@ WRONG = [
     ("self_test_e", lambda d: (1, 3, 2 * d), "with a gate are counted as 3, and d_ff is halved"),
     ("self_test_e", lambda d: (1, 2, 8 * d // 3 - 1), "d_ff is one too small"),
     ("self_test_e", lambda d: (2, 3, 8 * d / 3), "and 8d / 3 is not rounded down"),
+    ("self_test_b", lambda d, T: (16 * T * d * d, 4 * T * T * d, 4 * d // T), "the ratio of the two, rounded down"),
+    ("self_test_b", lambda d, T: (16 * T * d * d, 4 * T * T * d + 3 * T * T, 4 * d), "three operations of the softmax"),
+    ("self_test_e", lambda d: (1, 2, int(0.667 * 4 * d)), "2 / 3 is taken as 0.667"),
+    ("self_test_e", lambda d: (1, 2, 16), "in d_ff: the same number comes back for every call"),
 ]
 
 

@@ -82,6 +82,10 @@ SPARSITY = Exercise(
         Misconception("divided by one too few", lambda H: float(np.sum(np.asarray(H) == 0) / (np.size(H) - 1)), "the number of zeros is divided by one less than the number of entries", "divide by H.size"),
         Misconception("all or nothing", lambda H: float(np.sum(np.asarray(H) == 0) // np.size(H)), "1 is returned where every entry is zero and 0 everywhere else, as by // or np.all", "/ divides, // rounds down; mean counts the share, all asks whether it is all of them"),
         Misconception("silent units", lambda H: float(np.mean(np.all(np.reshape(H, (-1, np.shape(H)[-1])) == 0, axis=0))), "the share of dead units is returned", "single entries are counted, not whole columns"),
+        Misconception("dead columns", lambda H: float(np.mean(np.all(np.asarray(H) == 0, axis=0))), "only columns, along the first axis, that are zero throughout are counted", "single entries are counted, not whole columns"),
+        Misconception("first entry", lambda H: float(np.ravel(H)[0] == 0) / np.size(H), "only the first entry is counted, and divided by the number of all", "is there a return inside the loop? it ends the loop at its first turn"),
+        Misconception("last row", lambda H: float(np.sum(np.atleast_2d(H)[-1] == 0) / np.size(H)), "only the zeros of the last row are counted, and divided by the number of all entries", "look for = where += belongs"),
+        Misconception("rows that are the number 0", lambda H: float(np.mean(H == 0)) if np.ndim(H) == 1 else 0.0, "the rows themselves are compared with 0, as by count(0) on a list of lists", "H == 0 compares every entry"),
         Misconception("silent tokens", lambda H: float(np.mean(np.all(np.asarray(H) == 0, axis=-1))), "the share of silent tokens is returned", "single entries are counted, not whole rows"),
         Misconception("units with a zero", lambda H: float(np.mean(np.any(np.reshape(H, (-1, np.shape(H)[-1])) == 0, axis=0))), "the share of units with at least one zero is returned", "single entries are counted"),
         Misconception("tokens with a zero", lambda H: float(np.mean(np.any(np.asarray(H) == 0, axis=-1))), "the share of tokens with at least one zero is returned", "single entries are counted"),
@@ -263,6 +267,12 @@ def _faint(args, sizes):
     return x, W1, b1, W2, b2
 
 
+def _loud_first(args):
+    """Return the arguments with a large first row of W2, so that however little its unit fires, it is heard."""
+    x, W1, b1, W2, b2 = args
+    return x, W1, b1, np.concatenate([W2[:1] * 1e5, W2[1:]]), b2
+
+
 def sparse_probes(rng):
     """Draw layers whose silent rows are nan or not, with a nan in a firing row, none or all firing, zero and faint units."""
     quiet = _biased(_some_fire(rng, 4, 5), -1)
@@ -278,6 +288,7 @@ def sparse_probes(rng):
         call(*_some_fire(rng, 5, 5)),
         call(rng.integers(1, 4, size=4), *_some_fire(rng, 4, 6)[1:]),
         call(*_silent_rows_missing(_faint(_some_fire(rng, 4, 9), np.array([4e-4, 0.04, 0.3, 0.8, -0.2])))),
+        call(*_loud_first(_faint(_some_fire(rng, 4, 6), np.array([3e-9, 0.6, -0.2])))),
     )
 
 
@@ -348,6 +359,7 @@ SPARSE_SLIPS = (
     Misconception("GELU", lambda x, W1, b1, W2, b2: gelu(_hidden(x, W1, b1)[_firing(x, W1, b1)]) @ W2[_firing(x, W1, b1)] + b2, "the firing units go through GELU", "a firing unit keeps its h"),
     Misconception("squared", lambda x, W1, b1, W2, b2: np.square(_hidden(x, W1, b1)[_firing(x, W1, b1)]) @ W2[_firing(x, W1, b1)] + b2, "the firing units enter squared", "a firing unit keeps its h"),
     Misconception("rows in order", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[: len(_firing(x, W1, b1))] + b2, "the first rows of W2 are read, as many as units fire", "row i of W2 belongs to unit i: use the same indices for both"),
+    Misconception("better half", lambda x, W1, b1, W2, b2: (lambda best: _relu(_hidden(x, W1, b1))[best] @ W2[best] + b2)(np.argsort(_hidden(x, W1, b1))[len(b1) // 2 :]), "half of the units are read, those with the largest h, whether they fire or not", "every unit with h > 0 fires, and no other"),
     Misconception("coefficients in order", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[: len(_firing(x, W1, b1))] @ W2[_firing(x, W1, b1)] + b2, "the first hidden values are used, as many as units fire", "use the same indices for the hidden values and the rows"),
     Misconception("coefficients sorted", lambda x, W1, b1, W2, b2: -np.sort(-_hidden(x, W1, b1)[_firing(x, W1, b1)]) @ W2[_firing(x, W1, b1)] + b2, "the hidden values are sorted, the rows are not", "use the same indices for the hidden values and the rows"),
     Misconception("columns of W2", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)] @ W2[:, _firing(x, W1, b1)].T + b2, "columns of W2 are read instead of rows, as if W2 were transposed", "unit i's value is row i of W2"),
@@ -360,6 +372,7 @@ SPARSE_SLIPS = (
     Misconception("x decides", lambda x, W1, b1, W2, b2: _relu(_hidden(_relu(x), W1, b1)) @ np.where((_hidden(_relu(x), W1, b1) > 0)[:, None], W2, 0) + b2, "the negative entries of x are cut", "the hidden values are cut at zero, not x"),
     Misconception("only the hidden values", lambda x, W1, b1, W2, b2: _relu(_hidden(x, W1, b1)), "the hidden values are returned", "the rows of W2 are missing"),
     Misconception("contributions not added", lambda x, W1, b1, W2, b2: _hidden(x, W1, b1)[_firing(x, W1, b1)][:, None] * W2[_firing(x, W1, b1)] + b2, "the contributions of the firing units are returned without adding them up", "sum over the units, axis 0"),
+    _above(1e-6),
     _above(1e-3),
     _above(0.1),
     _above(0.5),

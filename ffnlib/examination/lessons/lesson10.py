@@ -131,6 +131,13 @@ def _ranked_softmax_over_tokens(logits, k):
     return gates
 
 
+def _written_to_all_rows(columns, weights, experts):
+    """Return dense gates as gates[:, columns] = weights leaves them."""
+    gates = np.zeros((len(columns), experts))
+    gates[:, columns] = weights
+    return gates
+
+
 TOPK_ROUTE = Exercise(
     id="topk_route",
     probes=topk_probes,
@@ -174,6 +181,10 @@ TOPK_ROUTE = Exercise(
         Misconception("one maximum for all, nan in whole rows", lambda logits, k: _one_maximum(np.where(_best(logits, k), logits, -np.inf)), "the largest score of all tokens is subtracted, so that whole rows of a token far below it become 0 / 0", "subtract each token's own maximum: axis=-1, keepdims=True"),
         Misconception("strictly above the k-th, nan", lambda logits, k: _softmax(np.where(_best(logits, k - 1), logits, -np.inf)), "only scores above the k-th largest pass, so that k - 1 remain, and k = 1 gives nan", "the k-th largest score passes as well: >="),
         Misconception("not renormalised, times k", lambda logits, k: np.where(_best(logits, k), _softmax(logits), 0) * k, "the probabilities under the softmax over all experts are multiplied by k", "normalise among the k best"),
+        Misconception("not renormalised, divided by k", lambda logits, k: np.where(_best(logits, k), _softmax(logits), 0) / k, "the softmax is taken over all experts, and the k best are divided by k", "the gates of a token add up to 1: divide by their sum"),
+        Misconception("one softmax for all tokens", lambda logits, k: _softmax(np.ravel(np.where(_best(logits, k), logits, -np.inf))).reshape(np.shape(logits)), "one softmax is taken over all tokens together, so that all gates of all tokens add up to 1", "each token's gates add up to 1: axis=-1, keepdims=True"),
+        Misconception("softmax over the tokens, unchosen scores far below", lambda logits, k: _over_tokens(np.where(_best(logits, k), logits, -1e9)), "the softmax among the chosen runs over the tokens, axis 0, so that an expert nobody chose gets equal gates", "each token's gates add up to 1: the last axis"),
+        Misconception("weights written for every token", lambda logits, k: _written_to_all_rows(np.argsort(-np.asarray(logits), axis=-1)[:, :k], _softmax(_descending(logits, k)), np.shape(logits)[-1]), "each token's weights are written into the rows of all tokens, where the last ones stay", "gates[:, best] is all rows; np.put_along_axis, or gates[np.arange(tokens)[:, None], best], is each row's own"),
         Misconception("softmax over the tokens, rank by rank", _ranked_softmax_over_tokens, "the softmax of the chosen scores runs over the tokens, axis 0", "each token's gates add up to 1: the last axis"),
         Misconception("normalised over the tokens", lambda logits, k: topk_route(np.asarray(logits), k) / np.sum(topk_route(np.asarray(logits), k), axis=0), "the gates are divided by their sum over the tokens", "each token's gates add up to 1: they do already"),
         Misconception("not dense, not renormalised", lambda logits, k: -np.sort(-_softmax(logits), axis=-1)[:, :k], "only the k largest probabilities are returned, best first", "normalise among the k best, and return a column for every expert"),
@@ -188,6 +199,9 @@ TOPK_ROUTE = Exercise(
         Misconception("exponentials not normalised", lambda logits, k: np.where(_best(logits, k), np.exp(logits), 0), "the exponentials are not divided by their sum", "each token's gates add up to 1"),
         Misconception("exponentials below one, not normalised", lambda logits, k: np.where(_best(logits, k), np.exp(logits - np.max(logits, axis=-1, keepdims=True)), 0), "the exponentials, with the maximum subtracted, are not divided by their sum", "each token's gates add up to 1"),
         Misconception("softmax twice", lambda logits, k: _among(_best(logits, k), _softmax(logits)), "a softmax over all experts is taken, and another one of its values among the k best", "one softmax of the scores themselves"),
+        Misconception("softmax twice, chosen between", lambda logits, k: _among(_best(_softmax(logits), k), _softmax(logits)), "a softmax over all experts is taken, its k best are chosen, and another softmax is taken of them", "one softmax, of the scores themselves"),
+        Misconception("softmax twice, chosen by a threshold", lambda logits, k: _softmax(np.where(_softmax(logits) >= -np.sort(-_softmax(logits), axis=-1)[:, k - 1 : k], _softmax(logits), -np.inf)), "a softmax over all experts is taken, those not below its k-th value are chosen, and another softmax is taken of them", "one softmax, of the scores themselves"),
+        Misconception("softmax twice, last of the equal ones", lambda logits, k: _among(_best(_softmax(logits)[:, ::-1], k)[:, ::-1], _softmax(logits)), "a softmax over all experts is taken, its k best are chosen, and another softmax is taken of them", "one softmax, of the scores themselves"),
         Misconception("softmax of the gates", lambda logits, k: _softmax(topk_route(np.asarray(logits), k)), "a second softmax is taken of the finished gates", "the others stay exactly 0"),
         Misconception("divided by k", lambda logits, k: topk_route(np.asarray(logits), k) / k, "the gates are divided by k", "each token's gates add up to 1"),
         Misconception("times k", lambda logits, k: topk_route(np.asarray(logits), k) * k, "the gates are multiplied by k", "each token's gates add up to 1"),
@@ -198,6 +212,7 @@ TOPK_ROUTE = Exercise(
         Misconception("weights sorted", lambda logits, k: _placed(logits, k, lambda best: np.broadcast_to(np.arange(k), best.shape)), "the weights stand in the first k columns, best first", "put each weight into the column of its expert"),
         Misconception("weights in rising order", lambda logits, k: _placed(logits, k, lambda best: best[:, ::-1]), "the best expert gets the smallest weight, the k-th the largest", "weights and expert numbers must be in the same order"),
         Misconception("weights by expert number", lambda logits, k: _placed(logits, k, lambda best: np.sort(best, axis=-1)), "the weights, best first, are given to the chosen experts in the order of their numbers", "weights and expert numbers must be in the same order"),
+        Misconception("rising weights by expert number", lambda logits, k: _placed(logits, k, lambda best: -np.sort(-best, axis=-1)), "the weights, best last, are given to the chosen experts in the order of their numbers", "weights and expert numbers must be in the same order"),
         Misconception("rows chosen", lambda logits, k: _softmax(logits[np.argsort(logits)[:k]]), "the numbers of experts choose whole rows, that is tokens", "take_along_axis chooses in each row; logits[best] takes rows"),
         Misconception("not dense", lambda logits, k: _softmax(_descending(logits, k)), "only the k weights of each token are returned, best first", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("not dense, rising", lambda logits, k: _softmax(_descending(logits, k)[:, ::-1]), "only the k weights of each token are returned, best last", "a column for every expert is asked for: (tokens, experts)"),
@@ -275,6 +290,7 @@ SWITCH_ROUTE = Exercise(
         Misconception("winner left out", lambda logits: np.where(_winner(logits), 0, _softmax(logits)), "the winner is the one that is left out", "which side of the comparison is kept?"),
         Misconception("two best", lambda logits: np.where(_best(logits, 2), _softmax(logits), 0), "the two best experts are kept", "Switch routing keeps one expert a token"),
         Misconception("two best, renormalised", lambda logits: topk_route(np.asarray(logits), 2), "the softmax among the two best is returned", "Switch routing keeps one expert a token"),
+        Misconception("best of two", lambda logits: np.where(_winner(logits), topk_route(np.asarray(logits), 2), 0), "the winner's share of a softmax among the two best is kept", "the winner keeps its probability under the softmax over all experts"),
         Misconception("softmax over the tokens", lambda logits: np.where(_winner(logits), _over_tokens(logits), 0), "the softmax runs over the tokens, axis 0", "each token's probabilities add up to 1: the last axis"),
         Misconception("best token of each expert", lambda logits: np.where(_winner(np.asarray(logits).T).T, _softmax(logits), 0), "each expert chooses its best token", "each token chooses its best expert: argmax along the last axis"),
         Misconception("everything over the tokens", lambda logits: switch_route(np.asarray(logits).T).T, "softmax and argmax both run over the tokens", "the experts are the last axis"),
@@ -316,6 +332,7 @@ SWITCH_ROUTE = Exercise(
         Misconception("probability for all", lambda logits: np.max(_softmax(logits), axis=-1, keepdims=True) + 0 * np.asarray(logits), "every expert gets the winner's probability", "the others get 0"),
         Misconception("largest of all", lambda logits: np.where(_softmax(logits) == np.max(_softmax(logits)), _softmax(logits), 0), "only the largest probability of all tokens is kept", "each token has its own winner: max along the last axis, with keepdims=True"),
         Misconception("rows copied", _rows_copied, "the winners' numbers choose whole rows, that is tokens", "gates[np.arange(tokens), winner] is one entry in each row"),
+        Misconception("probabilities written for every token", lambda logits: _written_to_all_rows(np.argmax(logits, axis=-1), np.max(_softmax(logits), axis=-1), np.shape(logits)[-1]), "each winner's probability is written into the rows of all tokens", "gates[:, winner] is all rows; gates[np.arange(tokens), winner] is one entry in each"),
         Misconception("not dense", lambda logits: np.max(_softmax(logits), axis=-1), "one probability for each token is returned", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("not dense, a column", lambda logits: np.max(_softmax(logits), axis=-1, keepdims=True), "one column with the winners' probabilities is returned", "a column for every expert is asked for: (tokens, experts)"),
         Misconception("expert numbers", lambda logits: np.argmax(logits, axis=-1), "the winners' numbers are returned", "the gates are asked for, one column for every expert"),
@@ -417,6 +434,10 @@ LOAD_BALANCE = Exercise(
         Misconception("worst expert", lambda logits: _experts(logits) * np.sum(_f(-np.asarray(logits)) * _P(logits)), "f counts the worst expert of each token", "argmax, not argmin"),
         Misconception("softmax over the tokens", lambda logits: _experts(logits) * np.sum(_f(logits) * _P(logits, _over_tokens)), "the softmax or the argmax runs over the tokens, so that every P_i or every f_i is 1 / tokens", "each token's probabilities add up to 1, and each token has one best expert: the last axis"),
         Misconception("no minlength", lambda logits: _experts(logits) * np.sum(np.bincount(np.argmax(logits, axis=-1)) / len(logits) * _P(logits)), "the counts end with the last expert that is the best of some token", "np.bincount(winner, minlength=experts) counts the others as 0"),
+        Misconception("no minlength, in a product", lambda logits: _experts(logits) * (np.bincount(np.argmax(logits, axis=-1)) / len(logits)) @ _P(logits), "the counts end with the last expert that is the best of some token", "np.bincount(winner, minlength=experts) counts the others as 0"),
+        Misconception("no minlength, in np.dot", lambda logits: _experts(logits) * np.dot(np.bincount(np.argmax(logits, axis=-1)) / len(logits), _P(logits)), "the counts end with the last expert that is the best of some token", "np.bincount(winner, minlength=experts) counts the others as 0"),
+        Misconception("first expert only", lambda logits: _experts(logits) * _f(logits)[0] * _P(logits)[0], "only expert 0 enters the sum", "is there a return inside the loop? it ends the loop at its first turn"),
+        Misconception("above one half", lambda logits: _experts(logits) * np.sum(np.mean(_softmax(logits) > 0.5, axis=0) * _P(logits)), "f counts experts with more than one half, so that some tokens have none", "every token has a best expert, however small its probability"),
         Misconception("only experts that occur", lambda logits: _experts(logits) * np.sum(np.unique(np.argmax(logits, axis=-1), return_counts=True)[1] / len(logits) * _P(logits)), "only experts that are the best of some token are counted", "np.bincount(winner, minlength=experts) counts the others as 0"),
         Misconception("winners as shares", lambda logits: _experts(logits) * np.sum(np.argmax(logits, axis=-1) * _P(logits)), "the winners' numbers stand in the place of their shares", "f_i counts how often i is among the winners, divided by the tokens"),
         Misconception("experts counted from 1", lambda logits: _experts(logits) * np.sum(np.append(_f(logits)[1:], 0.0) * _P(logits)), "the experts are counted from 1, so that the first is never counted", "experts are columns, and those are counted from 0: range(experts)"),
@@ -542,7 +563,7 @@ def _any_below(*sizes) -> bool:
 
 
 def capacity_probes(rng):
-    """Draw uneven splits, k = 1 and k = experts, more room than tokens, factors below one, and splits that fool floats."""
+    """Draw uneven splits, k = 1 and all, factors below one and of three decimals, small remainders, splits that fool floats."""
     return (
         call(int(rng.integers(200, 300)) * 2 + 1, 8, 2, 1.25),
         call(int(rng.integers(1000, 1100)), 17, 1, 1.0),
@@ -554,6 +575,9 @@ def capacity_probes(rng):
         call(int(rng.integers(900_000, 1_000_000)) * 128 + 1, 128, 1, 1.0),
         call(int(rng.integers(20, 30)) * 16, 16, 2, 1.5),
         *(call(*sizes) for sizes in _telling_splits(rng)),
+        call(int(rng.integers(3, 9)) * 20_000 + 1, 20_000, 1, 1.0),
+        call(int(rng.integers(100, 200)) * 32, 8, 1, 1.125),
+        call(int(rng.integers(100, 200)) * 40, 2, 1, 1.15),
     )
 
 
@@ -582,7 +606,7 @@ CAPACITY = Exercise(
     library="ffnlib.experts.capacity",
     misconceptions=(
         *(_in_floats(order, value) for order, value in FLOAT_ORDERS),
-        Misconception("rounded down", lambda tokens, experts, k, factor: math.floor(_share(tokens, experts, k, factor)), "the result is rounded down", "a part of a token needs a whole place: round up"),
+        Misconception("rounded down", lambda tokens, experts, k, factor: math.floor(_share(tokens, experts, k, factor)), "the result is rounded down", "a part of a token needs a whole place: math.ceil; -(-a // b) does it for whole numbers and fractions, not for Decimal"),
         Misconception("rounded to the nearest", lambda tokens, experts, k, factor: round(_share(tokens, experts, k, factor)), "the result is rounded to the nearest whole number", "a part of a token needs a whole place: round up"),
         Misconception("always one more", lambda tokens, experts, k, factor: math.floor(_share(tokens, experts, k, factor)) + 1, "1 is added also when the share is a whole number", "what should come out when the share is exactly 10?"),
         Misconception("not rounded", lambda tokens, experts, k, factor: float(_share(tokens, experts, k, factor)) * (1 + 1e-12), "the share is not rounded up to a whole number of tokens", "math.ceil is missing"),
@@ -620,6 +644,9 @@ CAPACITY = Exercise(
         Misconception("one expert less", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts - 1, k, factor)), "the tokens are spread over one expert less", "all experts share them"),
         Misconception("one expert more", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts + 1, k, factor)), "the tokens are spread over one expert more", "only the given experts share them"),
         *FLOAT_SLIPS,
+        Misconception("a thousandth forgiven", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts, k, factor) - Fraction(1, 1000)), "a thousandth is subtracted before rounding up, or the share is rounded to three digits, so that a small remainder is lost", "with the factor as a decimal nothing has to be forgiven: Fraction(str(factor))"),
+        Misconception("factor in whole per cent, rounded down", lambda tokens, experts, k, factor: -(-tokens * k * int(100 * factor) // (100 * experts)), "the factor is cut to whole per cent by int(100 * factor)", "keep every digit that is written: Fraction(str(factor))"),
+        Misconception("factor with two decimals", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts, k, Decimal(f"{factor:.2f}"))), "the factor is rounded to two decimals", "keep every digit that is written: str(factor)"),
         Misconception("factor with one decimal", lambda tokens, experts, k, factor: math.ceil(_share(tokens, experts, k, Decimal(f"{factor:.1f}"))), "the factor is rounded to one decimal", "keep every digit that is written: str(factor)"),
     ),
     grammar=Grammar(
@@ -753,6 +780,19 @@ def _with_room_for(gates, room):
     return np.where(np.cumsum(gates > 0, axis=0) <= room, gates, 0)
 
 
+def _weights_mixed(x, W_router, W1, b1, W2, b2, k):
+    gates = _gates(x, W_router, k)
+    hidden = _relu(np.einsum("td,te,edf->tf", x, gates, W1) + gates @ b1)
+    return np.einsum("tf,te,efd->td", hidden, gates, W2) + gates @ b2
+
+
+def _one_after_the_other(x, W_router, W1, b1, W2, b2, k):
+    gates, stream = _gates(x, W_router, k), x * 1.0
+    for e in range(len(W1)):
+        stream = stream + gates[:, e, None] * (_relu(stream @ W1[e] + b1[e]) @ W2[e] + b2[e])
+    return stream
+
+
 MOE_FORWARD = Exercise(
     id="moe_forward",
     probes=moe_probes,
@@ -824,6 +864,10 @@ MOE_FORWARD = Exercise(
         Misconception("b1 of expert 0", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1[:1] + 0 * b1, W2, b2)), "b1 of expert 0 is used by all experts", "b1[e] belongs to expert e"),
         Misconception("b2 of expert 0", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, W2, b2[:1] + 0 * b2)), "b2 of expert 0 is used by all experts", "b2[e] belongs to expert e"),
         Misconception("mean expert", lambda x, W_router, W1, b1, W2, b2, k: _each(x, np.mean(W1, axis=0)[None], np.mean(b1, axis=0)[None], np.mean(W2, axis=0)[None], np.mean(b2, axis=0)[None])[:, 0], "the experts' weights are averaged into one layer", "the outputs are mixed, not the weights"),
+        Misconception("weights mixed by the gates", _weights_mixed, "each token's experts are mixed by the gates into one network, which computes once", "the outputs are mixed, not the weights: between them stands the ReLU"),
+        Misconception("expert after expert", _one_after_the_other, "each expert's share is added to x, and the next expert takes that sum as its input", "every expert takes x itself, and the result starts at 0"),
+        Misconception("first expert only", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k)[:, :1], _each(x, W1, b1, W2, b2)[:, :1]), "only expert 0 contributes", "is there a return inside the loop? it ends the loop at its first turn"),
+        Misconception("softmax over the tokens, kept for the k best", lambda x, W_router, W1, b1, W2, b2, k: _mix(np.where(_best(x @ W_router, k), _over_tokens(x @ W_router), 0), _each(x, W1, b1, W2, b2)), "the softmax of the scores runs over the tokens, axis 0", "each token's gates add up to 1: the last axis"),
         Misconception("W1 transposed", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, _turned(W1), b1, W2, b2)), "W1 is transposed: that is the other convention", "W1[e] has shape (d, d_ff)"),
         Misconception("W2 transposed", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, W1, b1, _turned(W2), b2)), "W2 is transposed: that is the other convention", "W2[e] has shape (d_ff, d)"),
         Misconception("both transposed", lambda x, W_router, W1, b1, W2, b2, k: _mix(_gates(x, W_router, k), _each(x, _turned(W1), b1, _turned(W2), b2)), "W1 and W2 are transposed: that is the other convention", "W1[e] has shape (d, d_ff)"),

@@ -33,6 +33,7 @@ def kv_probes(rng):
         call(np.abs(rng.normal(size=2)), np.abs(rng.normal(size=(2, 3))), np.ones(3), rng.normal(size=(3, 2))),
         call(np.array([1.5]), np.array([[2.0]]), np.array([-0.5]), rng.normal(size=(1, 1))),
         call(np.zeros(3), rng.normal(size=(6, 8))[::2, ::2], rng.normal(size=4), rng.normal(size=(3, 4)).T),
+        call(rng.normal(size=3), rng.normal(size=(3, 5)), rng.normal(size=5) + 0.4, rng.integers(-9, 10, size=(5, 3))),
     )
 
 
@@ -67,6 +68,9 @@ KV_CONTRIBUTIONS = Exercise(
         Misconception("coefficients along the columns", lambda x, W1, b1, W2: coefficients(x, W1, b1) * W2, "the coefficients run along the columns of W2 instead of its rows", "[:, None] turns the coefficients into a column"),
         Misconception("columns of W2", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W2.T, "the columns of W2 are used as values", "in the row convention the value of unit i is row i of W2"),
         Misconception("one row a feature", lambda x, W1, b1, W2: np.array([coefficients(x, W1, b1)[i] * W2[:, i] for i in range(W2.shape[1])]), "there is one row for each feature: column i of W2 times coefficient i", "one row for each hidden unit: row i of W2 times coefficient i"),
+        Misconception("column i of W2 for unit i", lambda x, W1, b1, W2: np.array([coefficients(x, W1, b1)[i] * W2[:, i] for i in range(len(b1))]), "column i of W2 is taken as the value of unit i", "in the row convention the value of unit i is row i of W2"),
+        Misconception("as many units as features", lambda x, W1, b1, W2: np.array([coefficients(x, W1, b1)[i] * W2[i] for i in range(len(x))]), "the loop runs over the entries of x, and not over the hidden units", "one row for each hidden unit: range(len(b1))"),
+        Misconception("cut to whole numbers", lambda x, W1, b1, W2: (coefficients(x, W1, b1)[:, None] * W2).astype(W2.dtype), "for whole numbers in W2 the results are cut to whole numbers as well", "np.zeros_like(W2) takes over the integer type of W2: np.zeros(W2.shape)"),
         Misconception("W1 in the column convention", lambda x, W1, b1, W2: relu(W1 @ x + b1)[:, None] * W2, "the rows of W1 are used as keys", "in the row convention the key of unit i is column i of W1: x @ W1"),
         Misconception("keys for values", lambda x, W1, b1, W2: coefficients(x, W1, b1)[:, None] * W1.T, "the keys are weighted instead of the values", "the values are the rows of W2"),
         Misconception("keys and values exchanged", lambda x, W1, b1, W2: relu(x @ W2.T + b1)[:, None] * W1.T, "keys and values have changed places", "W1 holds the keys, W2 the values"),
@@ -151,12 +155,14 @@ TOP_TRIGGERS = Exercise(
         Misconception("weakest units of a token", lambda H, unit, k: np.argsort(H[unit], kind="stable")[:k], "row `unit` of H is ranked, smallest first", "a unit is a column: H[:, unit], and the largest are asked for"),
         Misconception("transposed twice", lambda H, unit, k: np.argsort(-H, axis=1, kind="stable")[:k, unit], "each token's units are ranked instead of each unit's tokens", "sort along the axis of the tokens"),
         Misconception("by size", lambda H, unit, k: strongest(np.abs(H[:, unit]), k), "the absolute activation is ranked", "a strongly negative activation is not a trigger"),
+        Misconception("ReLU first", lambda H, unit, k: strongest(relu(H[:, unit]), k), "activations below 0 are set to 0 before the ranking, which makes them equal", "rank H[:, unit] as it is"),
         Misconception("values", lambda H, unit, k: np.sort(H[:, unit])[::-1][:k], "the activations are returned instead of the positions of their tokens", "np.argsort gives positions"),
         Misconception("counted from one", lambda H, unit, k: strongest(H[:, unit], k) + 1, "the tokens are counted from 1", "the first token has the index 0"),
         Misconception("unit counted from one", lambda H, unit, k: strongest(H[:, unit - 1], k), "the unit before the one asked for is ranked", "units are counted from 0: H[:, unit]"),
         Misconception("one too few", lambda H, unit, k: strongest(H[:, unit], k - 1), "one token too few is returned", "[:k] has k entries"),
         Misconception("one too many", lambda H, unit, k: strongest(H[:, unit], k + 1), "one token too many is returned", "[:k] has k entries"),
         Misconception("strongest left out", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable")[1 : k + 1], "the strongest token is left out and the k after it are returned", "counting starts at 0, and a slice from the end reaches the end: [-k:]"),
+        Misconception("from the k-th down", lambda H, unit, k: np.argsort(H[:, unit], kind="stable")[-k::-1], "the k-th strongest comes first, and all weaker ones after it, as with [-k::-1]", "turn first, then cut: [::-1][:k]"),
         Misconception("turned before the sort", lambda H, unit, k: np.argsort(H[::-1, unit], kind="stable")[:k], "the column is turned round before it is sorted", "sort first, then turn the order"),
         Misconception("all tokens", lambda H, unit, k: np.argsort(-H[:, unit], kind="stable"), "all tokens are returned", "the first k are asked for"),
         Misconception("strongest only", lambda H, unit, k: np.argmax(H[:, unit]).reshape(1), "only the strongest token is returned", "k tokens are asked for"),
@@ -216,6 +222,15 @@ def distribution_probes(rng):
     )
 
 
+def _added_below(small: float) -> Misconception:
+    def program(v, E):
+        exponentials = np.exp(E @ v - np.max(E @ v))
+        return exponentials / (np.sum(exponentials) + small)
+
+    because = f"{small:g} is added to the sum, so that the shares do not add up to 1"
+    return Misconception(f"{small:g} added below", program, because, "the sum is at least 1: nothing has to be added")
+
+
 VALUE_DISTRIBUTION = Exercise(
     id="value_distribution",
     probes=distribution_probes,
@@ -262,6 +277,10 @@ VALUE_DISTRIBUTION = Exercise(
         Misconception("ranking", lambda v, E: np.argsort(-(E @ v), kind="stable") * 1.0, "the words are ranked, and their numbers returned", "the probability of every word is asked for"),
         Misconception("distances", lambda v, E: softmax(-np.sum((E - v) ** 2, axis=1)), "words near v score high: squared distances stand in the place of products", "the score of a word is its row of E times v"),
         Misconception("per feature", lambda v, E: np.sum(softmax(E * v), axis=1), "the softmax runs over the features before they are summed", "sum first: E @ v, then softmax over the words"),
+        Misconception("per feature, not summed", lambda v, E: softmax(E * v), "the softmax runs over the features of each word, and nothing is summed", "sum first: E @ v, then softmax over the words"),
+        Misconception("each score alone", lambda v, E: np.ones((len(E), 1)), "the softmax runs over one score at a time, as over the last axis of a column, so that each becomes 1", "a plain vector of scores: E @ v"),
+        Misconception("divided by the largest", lambda v, E: softmax(E @ v / np.max(E @ v)), "the scores are divided by the largest one", "subtract the largest: a difference stays a difference"),
+        *(_added_below(small) for small in (1e-5, 1e-6, 1e-7)),
         Misconception("over the words, per feature", lambda v, E: softmax((E * v).T).T, "the products are not summed over the features", "E @ v multiplies and sums"),
         Misconception("softmax of E", lambda v, E: softmax(E) @ v, "the softmax is applied to E before the product with v", "product first, then softmax"),
         Misconception("softmax of v", lambda v, E: E @ softmax(v), "the softmax is applied to v", "product first, then softmax"),
@@ -339,6 +358,8 @@ LOGIT_LENS = Exercise(
         Misconception("log-probabilities", lambda h, gamma, beta, W_U, eps: np.log(softmax(layer_norm(h, gamma, beta, eps) @ W_U)), "the logarithms of the probabilities are returned", "the logits themselves are asked for"),
         Misconception("best word", lambda h, gamma, beta, W_U, eps: np.argmax(layer_norm(h, gamma, beta, eps) @ W_U, axis=-1) * 1.0, "the index of the best word is returned", "the logits of all words are asked for"),
         Misconception("residual added", lambda h, gamma, beta, W_U, eps: (h + layer_norm(h, gamma, beta, eps)) @ W_U, "h is added to its norm before the unembedding", "the lens has no residual connection"),
+        Misconception("normalised, scaled and shifted twice", lambda h, gamma, beta, W_U, eps: logit_lens(layer_norm(h, gamma, beta, eps), gamma, beta, W_U, eps), "the whole norm is applied twice, gamma and beta included", "h comes as it stands in the stream: one norm"),
+        Misconception("loops over the rows", lambda h, gamma, beta, W_U, eps: np.array([logit_lens(row, gamma, beta, W_U, eps) for row in h]), "a loop takes the rows of h one by one: one vector alone has no rows, and no rows at all leave nothing to stack", "axis=-1 and @ serve any number of rows at once"),
         Misconception("beta after the unembedding", lambda h, gamma, beta, W_U, eps: layer_norm(h, gamma, 0.0, eps) @ W_U + beta, "beta is added to the logits", "beta belongs to the norm, before W_U"),
         Misconception("last token only", lambda h, gamma, beta, W_U, eps: layer_norm(h[-1:], gamma, beta, eps) @ W_U if np.ndim(h) > 1 else logit_lens(h, gamma, beta, W_U, eps), "only the last row of the first axis is read", "every leading axis stays"),
         Misconception("ReLU on the hidden state", lambda h, gamma, beta, W_U, eps: layer_norm(relu(h), gamma, beta, eps) @ W_U, "negative entries of h are set to zero first", "the lens reads h as it is"),

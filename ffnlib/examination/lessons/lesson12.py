@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ffnlib.examination.exercise import Array, Exercise, Grammar, Misconception, Parts, Record, Remote, call
+from ffnlib.examination.lessons.endings import rounded
 
 # ---------------------------------------------------------------- neuron_attribution
 
@@ -95,6 +96,12 @@ NEURON_ATTRIBUTION = Exercise(
         Misconception("100 points", lambda grad, w, m: w * np.mean([grad(j / 100 * w) for j in range(1, 101)], axis=0), "100 points are used, whatever m is", "use m"),
         Misconception("median", lambda grad, w, m: w * np.median([grad(j / m * w) for j in range(1, m + 1)], axis=0), "the median of the gradients is taken", "the mean is asked for"),
         Misconception("last gradient", lambda grad, w, m: w * grad(1.0 * w) / m, "only the last gradient is kept, divided by m", "add the gradients up: += inside the loop"),
+        Misconception("first gradient", lambda grad, w, m: w * grad(w / m) / m, "only the first gradient is kept, divided by m", "is there a return inside the loop? it ends the loop at its first turn"),
+        Misconception("points shrink", lambda grad, w, m: w * np.mean([grad(np.prod(np.arange(1, j + 1) / m) * w) for j in range(1, m + 1)], axis=0), "each point is the one before it times j / m", "each point is j / m times w itself: do not overwrite w"),
+        Misconception("points rounded down", lambda grad, w, m: w * np.mean([grad(j * w // m) for j in range(1, m + 1)], axis=0), "the points are rounded down to whole numbers", "/ divides, // rounds down"),
+        Misconception("last point missing, but for one", lambda grad, w, m: w * np.sum([grad(j / m * w) for j in range(1, max(2, m))], axis=0) / m, "the point m is left out where m is above 1", "range(2, m + 1) ends with m"),
+        Misconception("gradients below zero cut", lambda grad, w, m: w * np.mean([np.maximum(0, grad(j / m * w)) for j in range(1, m + 1)], axis=0), "gradients below 0 are set to 0", "average the gradients as they are"),
+        *rounded(neuron_attribution),
     ),
     hints=(
         "Look at the way from 0 to w: m points on it, the last of which is w itself.",
@@ -209,6 +216,7 @@ EDIT_SLIPS = (
     Misconception("gap through the transpose", lambda W, C, k, v: refuse_zero(k) or W + np.outer(v - W.T @ k, np.linalg.solve(C, k)) / (k @ np.linalg.solve(C, k)), "the gap is taken with W transposed", "W answers W k"),
     Misconception("result transposed", lambda W, C, k, v: refuse_zero(k) or (W + np.outer(v - W @ k, np.linalg.solve(C, k)) / (k @ np.linalg.solve(C, k))).T, "the result is transposed", "W' has the shape of W"),
     Misconception("product entry by entry", lambda W, C, k, v: refuse_zero(k) or W + (v - W @ k)[:, None] + np.linalg.solve(C, k) / (k @ np.linalg.solve(C, k)), "the two factors are added instead of multiplied", "np.outer(gap, direction)"),
+    Misconception("factors multiplied entry by entry", lambda W, C, k, v: refuse_zero(k) or W + (v - W @ k) * np.linalg.solve(C, k) / (k @ np.linalg.solve(C, k)), "the gap and the direction are multiplied entry by entry", "a column times a row: np.outer(gap, direction)"),
 )
 
 
@@ -275,6 +283,7 @@ ROME_UPDATE = Exercise(
     returns=Array(),
     misconceptions=(
         *EDIT_SLIPS,
+        Misconception("key of length one", lambda W, C, k, v: refuse_zero(k) or unguarded(W, C, k / _length(k), v), "the key is scaled to length 1, so that W' answers v to that one", "W' k must be v for k itself"),
         Misconception("rounded", lambda W, C, k, v: np.round(rome_update(W, C, k, v), 4), "the result is rounded to 4 digits", "return the unrounded numbers"),
         Misconception("rounded to 2", lambda W, C, k, v: np.round(rome_update(W, C, k, v), 2), "the result is rounded to 2 digits", "return the unrounded numbers"),
         Misconception("zero key divides by zero", unguarded, "a zero key is not refused, and zero is divided by zero", "raise ValueError for k = 0 before dividing"),
@@ -531,6 +540,7 @@ EFFICACY = {
     "efficacy counts any change of the answer": lambda before, after, target, p, n: after[0] != before[0],
     "efficacy is the share of all prompts that answer the target": lambda before, after, target, p, n: np.mean(after == target),
     "efficacy looks at the last prompt": lambda before, after, target, p, n: after[-1] == target,
+    "efficacy is 1 as soon as any prompt answers the target": lambda before, after, target, p, n: np.any(after == target),
     "efficacy is 1 when the edit failed": lambda before, after, target, p, n: after[0] != target,
     "efficacy is 1 whatever happened": lambda before, after, target, p, n: 1.0,
     "efficacy is 0 whatever happened": lambda before, after, target, p, n: 0.0,
