@@ -10,8 +10,8 @@ from ffnlib.authoring.quick_start import skip_slow_import
 
 skip_slow_import()
 
-# Before NumPy or PyTorch is loaded, here and in the kernels that tests start. Several processes run at once, and threads
-# that wait for each other keep the cores busy: at a load of 6, two threads a process took seven times as long as one.
+# Before NumPy or PyTorch is loaded, here and in the kernels that tests start. Several processes run at once, and
+# threads that wait for each other keep the cores busy: at a load of 6, two threads a process took seven times as long.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 

@@ -18,7 +18,7 @@ from ffnlib.examination.exercise import Exercise
 from ffnlib.examination.verdict import BROKEN, NOT_YET, PASSED, UNTOUCHED, Verdict, note_on_calling
 from ffnlib.grading.collect import visible
 from ffnlib.grading.examiner import Examiner, Settings, memory_words, with_failure
-from ffnlib.grading.line import Ended, Malformed, TooLate
+from ffnlib.grading.line import Crowded, Ended, Malformed, TooLate
 from ffnlib.grading.session import Part, Session, Stopped, ask, end_in_words, libraries_for, open_session
 from ffnlib.grading.submission import COMMAND, Cell, Submission, normalised, places, released
 from ffnlib.grading.worker.sandbox import is_confined
@@ -174,7 +174,7 @@ class Interview:
         share = min(self.settings.timeout / 3, (self.deadline - time.monotonic()) / (left + 1))
         try:
             evidence = ask(self.session, self.examiner, exercise, number, time.monotonic() + share)
-        except (TooLate, Ended, Malformed) as error:
+        except (TooLate, Ended, Crowded, Malformed) as error:
             words = end_in_words(self.session, error, f"its share of the {self.settings.timeout:g} s for a notebook")
             self.session = None
             self.asked += 1

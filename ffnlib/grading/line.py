@@ -10,6 +10,7 @@ import json
 import socket
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -24,12 +25,14 @@ from ffnlib.examination.evidence import (
     Seen,
     from_bytes,
 )
-from ffnlib.grading.worker.frames import Ended, send
+from ffnlib.grading.worker.frames import Ended, framed
 
 LARGEST_MESSAGE = 40_000_000  # bytes
 LARGEST_HEAD = 16_000_000  # bytes of a message that are not array contents
 LARGEST_CONVERSATION = 160_000_000  # bytes about one exercise
 MOST_FACTS = 100  # about one module, at every level
+MOST_THREADS = 64  # at once; they take next to nothing of a worker's own memory, and a process's place in the machine
+LOOKS = 0.1  # seconds from one count of a worker's threads to the next
 
 
 class Malformed(ValueError):
@@ -40,29 +43,34 @@ class TooLate(Exception):
     """The other end did not answer in time."""
 
 
+class Crowded(Exception):
+    """The other end runs more threads than any answer needs."""
+
+
 class Line:
-    """The judge's end: every word has to be spoken before a deadline, and no more than an allowance is listened to."""
+    """The judge's end: every word has to be spoken before a deadline, and no more than an allowance is listened to.
+
+    While it waits, it counts the threads of the process `pid` at the other end, where the system tells of them.
+    """
 
     def __init__(self, channel: socket.socket):
         self.channel = channel
         self.allowance = LARGEST_CONVERSATION
+        self.pid, self.next_look = 0, 0.0
 
     def allow_conversation(self) -> None:
         """Grant the allowance for the next exercise."""
         self.allowance = LARGEST_CONVERSATION
 
     def put(self, value, deadline: float) -> None:
-        """Send plain data, or raise TooLate or Ended."""
-        try:
-            self.channel.settimeout(_left(deadline))
-            send(self.channel, value)
-        except TimeoutError:
-            raise TooLate from None
-        except OSError:
-            raise Ended from None
+        """Send plain data, or raise TooLate, Ended or Crowded."""
+        data = memoryview(framed(value))
+        while data:
+            sent = self._wait(self.channel.send, data, deadline)
+            data = data[sent:]
 
     def get(self, deadline: float):
-        """Return the next plain data, or raise TooLate, Ended or Malformed."""
+        """Return the next plain data, or raise TooLate, Ended, Crowded or Malformed."""
         size = int.from_bytes(self.raw(8, deadline), "big")
         self.allowance -= size
         if size > LARGEST_MESSAGE or self.allowance < 0:
@@ -77,21 +85,43 @@ class Line:
             raise Malformed(str(error)) from None
 
     def raw(self, size: int, deadline: float) -> bytes:
-        """Return exactly `size` bytes, or raise TooLate or Ended."""
+        """Return exactly `size` bytes, or raise TooLate, Ended or Crowded."""
         parts = []
         while size:
-            try:
-                self.channel.settimeout(_left(deadline))
-                part = self.channel.recv(min(size, 1 << 20))
-            except TimeoutError:
-                raise TooLate from None
-            except OSError:
-                raise Ended from None
+            part = self._wait(self.channel.recv, min(size, 1 << 20), deadline)
             if not part:
                 raise Ended
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
+
+    def _wait(self, act, argument, deadline: float):
+        """Return what sending or receiving returns, once the other end is ready for it."""
+        while True:
+            self._look()
+            try:
+                self.channel.settimeout(min(_left(deadline), LOOKS))
+                return act(argument)
+            except TimeoutError:
+                continue
+            except OSError:
+                raise Ended from None
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now >= self.next_look:
+            self.next_look = now + LOOKS
+            if threads_of(self.pid) > MOST_THREADS:
+                raise Crowded
+
+
+def threads_of(pid: int) -> int:
+    """Return how many threads a process has, 0 where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # the name may hold anything
+    except OSError:
+        return 0
+    return int(fields[17])
 
 
 def _cheap_to_rebuild(pairs: list) -> dict:

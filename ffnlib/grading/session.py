@@ -13,7 +13,7 @@ from ffnlib.examination import evidence as gathering
 from ffnlib.examination.evidence import Evidence, Handle, asking
 from ffnlib.examination.exercise import Exercise, Remote
 from ffnlib.grading.examiner import Examiner
-from ffnlib.grading.line import Ended, Malformed, TooLate, accepted, accepted_exception
+from ffnlib.grading.line import MOST_THREADS, Crowded, Ended, Malformed, TooLate, accepted, accepted_exception
 from ffnlib.grading.submission import COMMAND
 
 LARGEST_GIFT = 4_000  # numbers an answer may send to a function of the judge's
@@ -80,7 +80,7 @@ def open_session(worker, parts: list[Part], names, deadline: float, cell_seconds
         word, session.outdated = line.get(deadline)
         if word != "loaded" or type(session.outdated) is not tuple:
             raise Malformed("a message out of turn")
-    except (TooLate, Ended, Malformed, TypeError, ValueError, IndexError) as error:
+    except (TooLate, Ended, Crowded, Malformed, TypeError, ValueError, IndexError) as error:
         raise Stopped(end_in_words(session, error, f"{cell_seconds:.3g} s"), running) from None
     return session
 
@@ -90,6 +90,8 @@ def end_in_words(session: Session, error: Exception, words_of_time: str) -> str:
     end = session.worker.end()
     if isinstance(error, TooLate):
         return f"it did not end in {words_of_time}"
+    if isinstance(error, Crowded):
+        return f"it ran more than {MOST_THREADS} threads at once"
     if isinstance(error, Ended):
         return end
     return "it sent what no honest cell sends"
@@ -98,7 +100,7 @@ def end_in_words(session: Session, error: Exception, words_of_time: str) -> str:
 def ask(session: Session, examiner: Examiner, exercise: Exercise, number: int, deadline: float) -> Evidence:
     """Put an exercise's questions to the answer that one cell bound, and return the evidence.
 
-    **Raises** TooLate, Ended or Malformed
+    **Raises** TooLate, Ended, Crowded or Malformed
     """
     name, line = exercise.answer_name(), session.worker.line
     line.allow_conversation()

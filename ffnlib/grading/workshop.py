@@ -45,7 +45,6 @@ def start_python(module: str, arguments: list[str], **options) -> subprocess.Pop
     environment = {"PYTHONHASHSEED": "0"}
     for name in ("OPENBLAS", "OMP", "MKL"):
         environment[f"{name}_NUM_THREADS"] = "1"  # threads do not survive a fork
-    environment["OMP_THREAD_LIMIT"] = "1"  # whoever asks for more goes on with one: a worker may start no thread
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]  # without it Windows opens no socket
     command = [sys.executable, "-s", "-W", "ignore", "-c", code, *arguments]
@@ -115,7 +114,7 @@ class Forked:
         ours, theirs = socket.socketpair()
         self.line = Line(ours)
         with theirs:
-            self.pid = server.ask(b"fork", theirs.fileno())
+            self.pid = self.line.pid = server.ask(b"fork", theirs.fileno())
 
     def end(self) -> str:
         """End the worker, whatever it is doing; return what the operating system says of its end."""
@@ -136,6 +135,7 @@ class Started:
             self.process.stdin.write(token)
             self.process.stdin.close()
             self.line = Line(self._admit(door, token))
+            self.line.pid = self.process.pid
 
     def _admit(self, door: socket.socket, token: bytes) -> socket.socket:
         """Return the connection of whoever knows the token: other programs of this machine can knock as well."""

@@ -121,21 +121,26 @@ MADE["a long axis beside one without an entry"] = (
 )
 made(
     "more threads than the machine has",
-    4,
-    [
-        """
-import ctypes, threading
-refused = []
-for start in (threading.Thread(target=print).start, lambda: 1 / (ctypes.CDLL(None).syscall(56, 0x3D0F00, 0) + 1)):
-    try:
-        start()
-    except (RuntimeError, ZeroDivisionError) as error:
-        refused.append(error)"""
-    ],
-    relu="def relu(x):\n    assert len(refused) == 2\n    return np.maximum(0, x)",
+    3,
+    relu="""
+import threading, time
+threading.stack_size(32_768)
+
+def relu(x):
+    while True:
+        try:
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        except RuntimeError:
+            pass""",
 )
 
 # honest work
+made(
+    "an answer computed by threads",
+    4,
+    relu="from concurrent.futures import ThreadPoolExecutor\n\ndef relu(x):\n    with ThreadPoolExecutor() as threads:\n"
+    "        return np.reshape(list(threads.map(lambda number: max(0, number), np.ravel(x))), np.shape(x))",
+)
 made(
     "PyTorch is told to use four threads",
     4,

@@ -1,7 +1,10 @@
 """What the judge hears from a worker: refused unless every field is what an honest worker sends."""
 
+import os
 import random
 import socket
+import sys
+import threading
 import time
 from fractions import Fraction
 
@@ -9,7 +12,16 @@ import numpy as np
 import pytest
 
 from ffnlib.examination.evidence import Evidence, Observation, Raised, Seen, from_bytes, take, to_bytes
-from ffnlib.grading.line import LARGEST_MESSAGE, Line, Malformed, TooLate, accepted
+from ffnlib.grading.line import (
+    LARGEST_MESSAGE,
+    MOST_THREADS,
+    Crowded,
+    Line,
+    Malformed,
+    TooLate,
+    accepted,
+    threads_of,
+)
 from ffnlib.grading.worker.frames import Ended, receive, send
 
 HONEST = [1, 1.5, True, None, ..., 2j, Fraction(1, 3), "text", [1, (2.0, [3])], {"a": 1}, np.zeros((2, 3)), np.int8(3)]
@@ -177,6 +189,26 @@ def test_a_worker_that_does_not_listen_is_too_late(ends):
     line, _ = ends
     with pytest.raises(TooLate):
         line.put(np.zeros(3_000_000), time.monotonic() + 0.5)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells how many threads a process has")
+def test_a_crowd_of_threads_is_seen_while_the_line_waits(ends):
+    line, _ = ends
+    line.pid, over = os.getpid(), threading.Event()
+    assert threads_of(line.pid) <= MOST_THREADS
+    crowd = [threading.Thread(target=over.wait) for _ in range(MOST_THREADS)]
+    for thread in crowd:
+        thread.start()
+    try:
+        for wait in (lambda: line.get(soon()), lambda: line.put(np.zeros(3_000_000), soon())):
+            line.next_look = 0.0
+            with pytest.raises(Crowded):
+                wait()
+    finally:
+        over.set()
+        for thread in crowd:
+            thread.join()
+    assert threads_of(line.pid) <= MOST_THREADS
 
 
 def test_a_closed_line_is_an_end(ends):

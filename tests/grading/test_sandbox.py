@@ -61,6 +61,7 @@ def test_the_filter_decides_as_its_table_says(machine):
         if numbers[column] is not None:
             assert call(numbers[column]) == refused, name
     number = {name: numbers[column] for name, numbers in sandbox.CONDITIONAL.items()}
+    assert call(number["clone"], 0x11) == refused and call(number["clone"], 0x3D0F00) == allowed
     assert call(number["clone3"]) == sandbox.ERRNO | sandbox.ENOSYS
     assert call(number["tgkill"], 1) == refused and call(number["tgkill"], 4711) == allowed
     assert call(number["prlimit64"], 0, 9, 0) == allowed

@@ -11,10 +11,15 @@ class Ended(Exception):
     """The other end is gone."""
 
 
-def send(channel: socket.socket, value) -> None:
-    """Send plain data as one frame."""
+def framed(value) -> bytes:
+    """Return plain data as one frame."""
     data = to_bytes(value)
-    channel.sendall(len(data).to_bytes(8, "big") + data)
+    return len(data).to_bytes(8, "big") + data
+
+
+def send(channel: socket.socket, value) -> None:
+    """Send plain data as one frame, however long it takes: the worker's way to speak."""
+    channel.sendall(framed(value))
 
 
 def receive(channel: socket.socket):
