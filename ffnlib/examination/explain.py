@@ -157,6 +157,8 @@ def _the_same_always(values: list, right: list, where: str):
 def _same_numbers(left, right) -> bool:
     numbers = (np.ndarray, int, float)
     plain = all(isinstance(value, numbers) and not isinstance(value, bool) for value in (left, right))
+    if plain and np.ndim(left) == np.ndim(right) == 0:
+        return bool(left == right or (left != left and right != right))  # an integer may be larger than NumPy's
     return plain and np.size(left) > 0 and np.array_equal(left, right, equal_nan=True)
 
 

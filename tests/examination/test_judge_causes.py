@@ -47,8 +47,9 @@ def test_float32_is_named_although_one_call_has_to_raise():
     assert verdict.misconception == "float32"
 
 
-def test_one_number_for_every_call_is_named():
-    verdict = verdict_on(lambda a, b: 16, COUNT)
+@pytest.mark.parametrize("number", [16, 10**30, 1e30])  # the last two are larger than NumPy's integers
+def test_one_number_for_every_call_is_named(number):
+    verdict = verdict_on(lambda a, b: number, COUNT)
     assert verdict.misconception == "same numbers always"
     assert "the same number comes back for every call" in verdict.message
 
