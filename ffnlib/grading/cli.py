@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ffnlib.examination import lessons
 from ffnlib.grading import pages, pool, report
-from ffnlib.grading.collect import Handed, collect, is_same_place
+from ffnlib.grading.collect import Handed, collect, is_in_its_own_place, is_same_place
 from ffnlib.grading.examiner import Settings
 from ffnlib.grading.interview import NEEDS_HUMAN, OTHER_LESSON, grade_batch, row_without_verdicts, workshop_of
 from ffnlib.grading.journal import NAME, Journal, limits_of
@@ -151,16 +151,19 @@ def layers_here(workshop: Workshop, trusted: bool) -> tuple[str, ...]:
 
 
 def newest_of_each(submissions: list[Submission]) -> list[Submission]:
-    """Return one submission a student and lesson, the newest, with a note on the others."""
+    """Return one submission a student and lesson, the newest, with a note on the others.
+
+    What lies in a place of the student's own goes before what somebody's archive puts down to this student.
+    """
     groups: dict[tuple, list[Submission]] = {}
     for position, each in enumerate(submissions):
         key = (each.student, each.lesson) if each.lesson else (each.student, position)
         groups.setdefault(key, []).append(each)
     kept = []
     for group in groups.values():
-        newest = max(group, key=lambda each: (each.time, each.file))
+        newest = max(group, key=lambda each: (is_in_its_own_place(each.student, each.file), each.time, each.file))
         others = [
-            f"an older file was handed in as well and does not count: {each.file}"
+            f"another file was handed in as well and does not count: {each.file}"
             for each in group
             if each is not newest
         ]

@@ -19,6 +19,7 @@ MOST_MEMBERS = 1_000
 LONGEST_NAME = 255  # characters of a file or folder, as on every file system
 DEEPEST_FOLDER = 20
 LARGEST_ARCHIVE = 200_000_000  # bytes, unpacked
+A_WHOLE_CLASS = ": if a whole class is in it, unpack it and give the folder"
 
 MOODLE = re.compile(r"^(?P<student>.+?)_assignsubmission_[a-z]+_?(?P<name>.*)$", re.DOTALL)
 CANVAS = re.compile(r"^(?P<student>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)$", re.DOTALL)
@@ -201,6 +202,15 @@ def student_from_name(name: str) -> str:
     return LESSON.sub("", stem).strip(" _-.") or stem or name
 
 
+def is_in_its_own_place(student: str, file: str) -> bool:
+    """Return whether the folder, file or archive where something lies is named after its student.
+
+    In an archive, whoever made it chose the names.
+    """
+    place = file.partition("/")[0]
+    return student in (student_from_folder(place), student_from_name(place))
+
+
 def clean(name: str) -> str:
     """Return a name that every encoding can write: bytes that are no text are spelt out, each its own way."""
     return visible(name.encode("utf-8", "backslashreplace").decode("utf-8"))
@@ -285,9 +295,10 @@ def only_others(names: list[str]) -> str:
 def archive_problem(members: list[zipfile.ZipInfo]) -> str:
     """Return why an archive is not opened, "" for nothing."""
     if len(members) > MOST_MEMBERS:
-        return f"it holds {len(members)} files and the limit is {MOST_MEMBERS}"
-    if sum(member.file_size for member in members) > LARGEST_ARCHIVE:
-        return f"it unpacks to more than {LARGEST_ARCHIVE // 10**6} MB"
+        return f"it holds {len(members)} files and the limit is {MOST_MEMBERS}{A_WHOLE_CLASS}"
+    size = sum(member.file_size for member in members)
+    if size > LARGEST_ARCHIVE:
+        return f"it unpacks to {size // 10**6} MB and the limit is {LARGEST_ARCHIVE // 10**6}{A_WHOLE_CLASS}"
     for member in members:
         path = PurePosixPath(member.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", member.filename):

@@ -126,7 +126,7 @@ def test_an_archive_that_is_not_opened(hand_in, members, says):
 def test_an_archive_that_unpacks_to_too_much(hand_in, monkeypatch):
     monkeypatch.setattr(collecting, "LARGEST_ARCHIVE", 50_000)
     (found,) = collect(hand_in("ann.zip", archive({"a.ipynb": bytes(30_000), "b.ipynb": bytes(30_000)})))
-    assert "unpacks to more than" in found.problem
+    assert "it unpacks to 0 MB and the limit is 0" in found.problem and "unpack it and give the folder" in found.problem
 
 
 def test_a_link_in_an_archive_is_refused(hand_in):
@@ -224,6 +224,19 @@ def test_the_newest_of_several_files_counts(hand_in, grade):
     os.utime(folder / "ann" / "01_formula.ipynb", (1000, 1000))
     (row,) = grade(folder)
     assert row["score"] == 4.0 and "does not count: ann/01_formula.ipynb" in row["notes"][0]
+
+
+def test_nobody_is_displaced_by_what_another_ones_archive_holds(hand_in, grade):
+    wrong = golden.notebook(golden.cells(**golden.STUBS))
+    for own in ("ann.ipynb", "ben/01_formula.ipynb"):
+        os.utime(hand_in(own) / own, (1000, 1000))
+    hand_in("cho.zip", archive({"01_formula.ipynb": RIGHT}))
+    names = ("ann", "ben", "cho", "dee")
+    hand_in("eve.zip", archive({f"all/{name}/01_formula.ipynb": wrong for name in names}))
+    folder = hand_in("fay.zip", archive({f"{name}/01_formula.ipynb": wrong for name in names}))
+    rows = {row["student"]: row for row in grade(folder, timeout=10)}
+    assert {name: rows[name]["score"] for name in names} == {"ann": 4.0, "ben": 4.0, "cho": 4.0, "dee": 0.0}
+    assert "does not count: eve.zip/all/ann/01_formula.ipynb" in str(rows["ann"]["notes"])
 
 
 def test_the_report_inside_the_submissions_is_no_submission(hand_in, tmp_path):
