@@ -134,6 +134,15 @@ def relu(x):
             pass""",
 )
 
+made(
+    "a life after the grader's",
+    4,
+    [
+        "import ctypes\nlibrary = ctypes.CDLL(None)\nrefused = library.prctl(1, 0), library.setresuid(65534, 65534, 65534)"
+    ],
+    relu="def relu(x):\n    assert refused == (-1, -1)\n    return np.maximum(0, x)",
+)
+
 # honest work
 made(
     "an answer computed by threads",

@@ -163,6 +163,10 @@ DENIED = {
     "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "pidfd_getfd": (438, 438),
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "kcmp": (312, 272),
+    # another user's rights, whose change undoes the tie to the grader as well
+    "setuid": (105, 146), "setgid": (106, 144), "setreuid": (113, 145), "setregid": (114, 143),
+    "setresuid": (117, 147), "setresgid": (119, 149), "setfsuid": (122, 151), "setfsgid": (123, 152),
+    "setgroups": (116, 159), "capset": (126, 91),
     # network
     "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "accept4": (288, 242),
     "bind": (49, 200), "listen": (50, 201),
@@ -195,9 +199,10 @@ DENIED = {
     "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
 }  # fmt: skip
-COMMANDS = {  # of the second argument: to have signals sent to another process, to type on a terminal
-    "fcntl": ((72, 25), (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
-    "ioctl": ((16, 29), (0x8901, 0x8902, 0x5412)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI
+COMMANDS = {  # what an argument may not be: to have signals sent to another process, to type on a terminal, to live on
+    "fcntl": ((72, 25), 1, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": ((16, 29), 1, (0x8901, 0x8902, 0x5412)),  # FIOSETOWN, SIOCSPGRP, TIOCSTI
+    "prctl": ((157, 167), 0, (1,)),  # PR_SET_PDEATHSIG, by which a worker dies with a grader that is killed
 }
 CONDITIONAL = {
     "clone": (56, 220),
@@ -233,9 +238,9 @@ def seccomp_filter(machine: str, pid: int) -> bytes | None:
     code += _when(number["tgkill"], (_argument(0), (EQUAL, 1, 0, pid), deny, allow))
     reading_limits = (_argument(2), (EQUAL, 0, 2, 0), _argument(2, 4), (EQUAL, 1, 0, 0), deny, allow)
     code += _when(number["prlimit64"], reading_limits)
-    for entry, commands in COMMANDS.values():
+    for entry, position, commands in COMMANDS.values():
         refused = [part for command in commands for part in ((EQUAL, 0, 1, command), deny)]
-        code += _when(entry[column], (_argument(1), *refused, allow))
+        code += _when(entry[column], (_argument(position), *refused, allow))
     for name, position in (("open", 1), ("openat", 2)):
         if number[name] is not None:
             code += _when(number[name], (_argument(position), (ANY_BIT, 0, 1, WRITING), deny, allow))
