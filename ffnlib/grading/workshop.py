@@ -20,6 +20,7 @@ from ffnlib.grading.worker.server import REPLY
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0  # for the libraries to load on a slow disk
+FORK_SECONDS = 30.0  # for the machine to have a place for one more process
 CAN_FORK = sys.platform.startswith("linux")
 
 
@@ -113,8 +114,16 @@ class Forked:
         self.server = server
         ours, theirs = socket.socketpair()
         self.line = Line(ours)
+        patience = time.monotonic() + FORK_SECONDS
         with theirs:
-            self.pid = self.line.pid = server.ask(b"fork", theirs.fileno())
+            while (pid := server.ask(b"fork", theirs.fileno())) < 0:  # between two questions, others can be ended
+                if time.monotonic() > patience:
+                    raise CannotWork(
+                        "this machine runs as many processes as it may, or has no memory for one more; end others, or "
+                        "give fewer --jobs, and go on with --resume"
+                    )
+                time.sleep(0.1)
+        self.pid = self.line.pid = pid
 
     def end(self) -> str:
         """End the worker, whatever it is doing; return what the operating system says of its end."""

@@ -1,15 +1,17 @@
 """The layers around a worker, and the worker that is started where none can be forked."""
 
+import socket
 import struct
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from ffnlib.grading import cli
+from ffnlib.grading import cli, workshop
 from ffnlib.grading.cli import grade_folder
 from ffnlib.grading.examiner import Settings
-from ffnlib.grading.worker import sandbox
-from ffnlib.grading.workshop import CannotWork, Workshop
+from ffnlib.grading.worker import sandbox, server
+from ffnlib.grading.workshop import CannotWork, Forked, Workshop
 from tests.grading import build_submissions as golden
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Landlock and seccomp are Linux's")
@@ -112,6 +114,28 @@ def test_a_worker_does_not_outlive_its_workshop():
     workshop.close()
     with pytest.raises(CannotWork):
         worker.end()
+
+
+def test_a_machine_without_a_place_for_one_more_process_is_waited_for(monkeypatch):
+    replies, asked = [-1, -1, 4711], []
+    server = SimpleNamespace(ask=lambda word, descriptor: asked.append(word) or replies.pop(0))
+    assert Forked(server).pid == 4711 and asked == [b"fork"] * 3
+    monkeypatch.setattr(workshop, "FORK_SECONDS", -1.0)
+    with pytest.raises(CannotWork, match="as many processes as it may"):
+        Forked(SimpleNamespace(ask=lambda *_: -1))
+
+
+@linux
+def test_a_process_that_could_not_be_forked_ends_no_server(monkeypatch):
+    def full():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(server.os, "fork", full)
+    ours, theirs = socket.socketpair()
+    descriptor = theirs.detach()
+    assert server.fork(ours, descriptor, 64, 1.0, (-1, "")) == -1
+    with ours, pytest.raises(OSError):
+        server.os.close(descriptor)  # it is closed: the judge's end would never hear of an end
 
 
 def test_settings_are_plain_data_that_can_travel():

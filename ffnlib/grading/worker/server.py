@@ -44,7 +44,8 @@ def serve(control: socket.socket, memory: int, seconds: float) -> None:
                 control.sendall(REPLY.pack(0))
             elif word == b"fork":
                 child = fork(control, descriptors[0], memory, seconds, rules)
-                children.add(child)
+                if child > 0:
+                    children.add(child)
                 control.sendall(REPLY.pack(child))
             elif word == b"end":
                 children.discard(int(rest))
@@ -63,8 +64,11 @@ def load(name: str) -> None:
 
 
 def fork(control: socket.socket, descriptor: int, memory: int, seconds: float, rules) -> int:
-    """Fork a worker that speaks over `descriptor`; return its process id."""
-    child = os.fork()
+    """Fork a worker that speaks over `descriptor`; return its process id, -1 where the machine has no place for one."""
+    try:
+        child = os.fork()
+    except OSError:
+        child = -1
     if child:
         os.close(descriptor)
         return child
