@@ -14,7 +14,7 @@ from ffnlib.examination import lessons
 from ffnlib.examination.probing import draw, flatten
 from ffnlib.ledger import count_model
 from ffnlib.widgets import model_size
-from tests.lessons.counting import assert_passes, assert_told, forms
+from tests.lessons.answering import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("07_counting_parameters")}
 LLAMA_7B = (32_000, 4096, 32, 11_008, 32, 32, True, False)

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ffnlib.examination import lessons
 from ffnlib.ledger import crossovers
 from ffnlib.widgets import crossover_explorer
-from tests.lessons.counting import assert_passes, assert_told, forms
+from tests.lessons.answering import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("08_counting_flops")}
 

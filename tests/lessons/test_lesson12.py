@@ -14,7 +14,7 @@ import torch
 from ffnlib import editing, layer
 from ffnlib.examination import lessons
 from ffnlib.examination.lessons import lesson12
-from tests.lessons.counting import assert_passes, assert_told
+from tests.lessons.answering import assert_passes, assert_told
 
 solve, inv = np.linalg.solve, np.linalg.inv
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("12_editing_facts")}

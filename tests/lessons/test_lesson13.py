@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ffnlib.examination import lessons
-from tests.lessons.counting import assert_passes, assert_told, forms
+from tests.lessons.answering import assert_passes, assert_told, forms
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("13_width_and_scale")}
 size, widest = ORACLE["non_embedding_parameters"], ORACLE["d_ff_for_budget"]

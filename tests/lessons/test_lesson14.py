@@ -10,7 +10,7 @@ import torch
 
 from ffnlib.examination import lessons
 from ffnlib.examination.lessons import lesson14
-from tests.lessons.counting import assert_passes, assert_told, forms
+from tests.lessons.answering import assert_passes, assert_told, forms
 from tests.lessons.test_exercises import verdict_on
 
 ORACLE = {exercise.id: exercise.oracle for exercise in lessons.exercises("14_self_test")}

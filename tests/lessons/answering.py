@@ -1,4 +1,4 @@
-"""What the tests of the counting lessons share: many forms of one right answer, and how a wrong one is told."""
+"""What the tests of several lessons share: many forms of one right answer, and how a wrong one is told."""
 
 from __future__ import annotations
 
