@@ -13,7 +13,7 @@ from ffnlib.examination.exercise import Count, Grammar, Indices, Misconception, 
 from ffnlib.examination.forms import Complaint
 from ffnlib.examination.slips import be, grammar_tiers, single_edits
 from ffnlib.learner import examine
-from tests.examination.asking import COUNT, RECORD, made_up, verdict_on
+from tests.examination.asking import COUNT, INDICES, RECORD, made_up, verdict_on
 
 
 def inverse(x):
@@ -59,6 +59,10 @@ def test_one_array_for_every_call_is_named(answer):
     verdict = examine(lessons.exercise("feed_forward"), answer, 1)
     assert verdict.misconception == "same numbers always"
     assert "next      compute the result from the arguments" in verdict.message
+
+
+def test_the_same_rows_for_every_call_are_named():
+    assert verdict_on(lambda h: np.array([3]), INDICES).misconception == "same numbers always"
 
 
 def test_zeros_and_results_without_numbers_are_not_called_the_same_numbers():
