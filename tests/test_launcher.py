@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -218,17 +217,13 @@ def test_jupyter_is_told_not_to_ask_for_news(course):
 def test_the_real_jupyterlab_answers_and_starts_a_kernel_without_a_warning(tmp_path):
     if not environment.is_current(None):
         pytest.skip("this checkout's environment was not made by the launcher: start `python3 -m ffnlib lab` once")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     env = os.environ | {"JUPYTER_RUNTIME_DIR": str(tmp_path), "JUPYTER_TOKEN": "t"}
-    words = [sys.executable, "-m", "ffnlib", "lab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
-    server = f"http://127.0.0.1:{port}/api"
+    words = [sys.executable, "-m", "ffnlib", "lab", "--no-browser"]
     with (tmp_path / "terminal").open("w+") as terminal:
         with subprocess.Popen(words, cwd=ROOT, env=env, stdout=terminal, stderr=subprocess.STDOUT) as lab:
             try:
-                answer = wait_for(f"{server}/contents/00_start_here.ipynb?content=0&token=t", lab)
-                asked = urllib.request.Request(f"{server}/kernels", b"{}", {"Authorization": "token t"})
+                server, answer = wait_for("api/contents/00_start_here.ipynb?content=0&token=t", tmp_path, lab)
+                asked = urllib.request.Request(f"{server}api/kernels", b"{}", {"Authorization": "token t"})
                 assert json.loads(urllib.request.urlopen(asked, timeout=60).read())["name"] == "python3"
                 time.sleep(5)  # what a kernel has to say, it says when it opens its sockets
             finally:
@@ -238,14 +233,17 @@ def test_the_real_jupyterlab_answers_and_starts_a_kernel_without_a_warning(tmp_p
     assert json.loads(answer)["type"] == "notebook"
 
 
-def wait_for(address, process):
-    """Read an address as soon as it answers."""
-    for _ in range(120):
+def wait_for(page, runtime, process):
+    """Return the address of a server, which it writes into a file, and a page of it, as soon as it answers."""
+    for _ in range(240):
         assert process.poll() is None, "it ended before it answered"
-        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5) as answer:
-            return answer.read()
+        with contextlib.suppress(OSError, ValueError):
+            for file in runtime.glob("jpserver-*.json"):
+                address = json.loads(file.read_text())["url"]
+                with urllib.request.urlopen(address + page, timeout=5) as answer:
+                    return address, answer.read()
         time.sleep(0.5)
-    raise AssertionError("no answer in a minute")
+    raise AssertionError("no answer in two minutes")
 
 
 # ---- choosing PyTorch's build ------------------------------------------------------------------

@@ -97,8 +97,8 @@ def test_the_kernel_ends_with_its_lesson(lesson):
 
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     execute.execute(lesson.save().file)
-    after = psutil.Process().children(recursive=True)
-    assert [child for child in after if child.pid not in before and child.status() != psutil.STATUS_ZOMBIE] == []
+    new = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
+    assert psutil.wait_procs(new, timeout=60)[1] == []
 
 
 def test_environment_variables_come_back_even_after_a_failure():

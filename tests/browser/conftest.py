@@ -7,11 +7,9 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,12 +89,9 @@ def server(tmp_path_factory):
         "FFNLIB_PROGRESS": str(home / "progress.jsonl"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     token = secrets.token_hex(16)
     options = [
-        *("--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"),
+        *("--no-browser", "--allow-root", "--ip=127.0.0.1"),  # it takes a free port, and says which in a file
         *(f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True"),
         "--JupyterNotebookApp.expose_app_in_browser=True",
     ]
@@ -106,22 +101,23 @@ def server(tmp_path_factory):
             env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        started = Server(f"http://127.0.0.1:{port}", token, folder)
-        _wait_for(started, process, home / "server.log")
-        yield started
+        address = _address(Path(environment["JUPYTER_RUNTIME_DIR"]), process, home / "server.log")
+        yield Server(address, token, folder)
     finally:
         _stop(process)
 
 
-def _wait_for(server, process, log):
+def _address(runtime, process, log):
+    """Return where the server answers, as soon as it does."""
     until = time.monotonic() + START
     while time.monotonic() < until and process.poll() is None:
-        try:
-            server.sessions()
-            return
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            time.sleep(0.3)
-    pytest.fail(f"JupyterLab did not answer at {server.address}:\n{log.read_text()[-3000:]}")
+        with contextlib.suppress(OSError, ValueError):  # not written yet, written by half, or not answering yet
+            for file in runtime.glob("jpserver-*.json"):
+                address = f"http://127.0.0.1:{json.loads(file.read_text())['port']}"
+                with urllib.request.urlopen(f"{address}/api", timeout=30):
+                    return address
+        time.sleep(0.3)
+    pytest.fail(f"JupyterLab did not answer:\n{log.read_text()[-3000:]}")
 
 
 def _stop(process):
