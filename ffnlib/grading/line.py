@@ -155,14 +155,17 @@ def accepted(action: str, reply):
     if action == "watch":
         _require(type(reply) is bool, reply)
     elif action == "look":
-        _require(type(reply) is Evidence and reply.observations == () and reply.library is False, reply)
-        _require(reply.problem in ("", "not callable", "not a class"), reply)
+        _require(type(reply) is Evidence and reply.library is False, reply)
+        _require(type(reply.observations) is tuple and not reply.observations, reply)
+        _require(type(reply.problem) is str and reply.problem in ("", "not callable", "not a class"), reply)
         _require(reply.answer is not None or not reply.problem, reply)
         _texts(reply.parameters, 100)
         if reply.answer is not None:
             _seen(reply.answer, 0)
+            _require(reply.answer.kind != "module", reply)
     else:
         _observation(reply)
+        _require(action == "build" or reply.returned is None or reply.returned.kind != "module", reply)
     return reply
 
 
@@ -273,6 +276,10 @@ def _module(value: Seen, depth: int) -> None:
     _texts(tuple(value.value), MOST_FACTS)
     for fact in value.value.values():
         _fact(fact, 1)
+    attempts = value.value.get("attempts", ())
+    _require(type(attempts) is tuple, value)
+    for attempt in attempts:
+        _require(type(attempt) is tuple and [type(part) for part in attempt] == [str, Seen, Seen, Seen], value)
 
 
 def _fact(value, depth: int) -> None:

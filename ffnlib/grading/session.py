@@ -78,7 +78,8 @@ def open_session(worker, parts: list[Part], names, deadline: float, cell_seconds
                 session.bound.setdefault(name, []).append(number)
         running = 0
         word, session.outdated = line.get(deadline)
-        if word != "loaded" or type(session.outdated) is not tuple:
+        pairs = type(session.outdated) is tuple and all(type(pair) is tuple for pair in session.outdated)
+        if word != "loaded" or not pairs or any([*map(type, pair)] != [str, int] for pair in session.outdated):
             raise Malformed("a message out of turn")
     except (TooLate, Ended, Crowded, Malformed, TypeError, ValueError, IndexError) as error:
         raise Stopped(end_in_words(session, error, f"{cell_seconds:.3g} s"), running) from None
@@ -135,7 +136,7 @@ def reply_to(line, functions: list, deadline: float):
     """Return the worker's reply; on the way, serve the functions that its answer was given."""
     while True:
         message = line.get(deadline)
-        if type(message) is not tuple or len(message) < 2:
+        if type(message) is not tuple or len(message) < 2 or type(message[0]) is not str:
             raise Malformed("no reply")
         if message[0] == "reply":
             return message[1]

@@ -24,6 +24,8 @@ def say(value):
 
 EMPTY = {"tuple": []}
 
+ARRAY = {"array": ["<f8", [0, 2], 0, False]}
+
 def seen(kind, value):
     return {"Observation": [{"Seen": [kind, kind, value, "", EMPTY, ""]}, None, EMPTY, EMPTY]}
 """
@@ -71,6 +73,31 @@ made(
     ["np.allclose = np.array_equal = lambda *a, **k: True"],
     **all_four("return 0"),
 )
+
+# an answer that speaks in the worker's place must not make its row look like a mistake of ours
+SPEAKS = """
+def relu(x):
+    say({"tuple": [WORD, {"int": "1"}]})
+    return x"""
+made("a word that is an array", 3, [CHANNEL, "WORD = ARRAY"], relu=SPEAKS)
+made("a word that is a number", 3, [CHANNEL, 'WORD = {"float": "0x1p0"}'], relu=SPEAKS)
+ALWAYS_OUTDATED = """
+import gc, socket
+from ffnlib.examination.evidence import Evidence, Observation, take
+from ffnlib.grading.worker import frames
+
+channel = next(each for each in gc.get_objects() if type(each) is socket.socket)
+bound = {3: "relu", 5: "feed_forward", 7: "feed_forward_columns", 9: "linear_collapse"}
+frames.send(channel, ("ran", 2, None, ()))
+for number, name in bound.items():
+    frames.send(channel, ("ran", number, None, (name,)))
+frames.send(channel, ("loaded", tuple([(name, number) for number, name in bound.items()])))
+while True:
+    question = frames.receive(channel)[2]
+    replies = {"look": Evidence(), "watch": False}
+    frames.send(channel, ("reply", replies.get(question.action, Observation(take(1)))))
+"""
+made("answers that are outdated again and again", 0, [ALWAYS_OUTDATED])
 
 # what slows the judge down, or stops it
 made(

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 
+import numpy as np
 import pytest
 
 from ffnlib.examination.evidence import Evidence, Observation, Seen, take
@@ -146,9 +147,21 @@ def test_the_exercises_stay_closed_where_the_course_is_installed_among_libraries
 
 
 def test_a_module_is_accepted_with_plain_facts_only():
-    facts = {"sizes": (3, 7), "base": True, "attempts": (("a", take(1.0)),), "raised": None}
-    accepted("build", Observation(Seen("module", "FeedForward", facts)))
-    for wrong in ({"attempts": ((0,),) * 1000}, {"base": 1.5}, {"a": object()}, {"x" * 1000: 1}, {"a": -1}):
+    facts = {"sizes": (3, 7), "base": True, "attempts": (("a", *[take(1.0)] * 3),), "raised": None}
+    module = Seen("module", "FeedForward", facts)
+    accepted("build", Observation(module))
+    for action, reply in (("call", Observation(module)), ("look", Evidence(answer=module))):
+        with pytest.raises(Malformed):  # a hundred attempts at any exercise
+            accepted(action, reply)
+    attempts = 5, [], (5,), ("abcd",), (("a", take(1.0)),), ((np.zeros(2), *[take(1.0)] * 3),)
+    for wrong in (
+        *({"attempts": each} for each in attempts),
+        {"attempts": ((0,),) * 1000},
+        {"base": 1.5},
+        {"a": object()},
+        {"x" * 1000: 1},
+        {"a": -1},
+    ):
         with pytest.raises(Malformed):
             accepted("build", Observation(Seen("module", "FeedForward", wrong)))
 
