@@ -342,11 +342,11 @@ class Progress:
         shown = f"{written.number} {escape(written.title)}" if written else name
         link = f'<a href="{name}.ipynb" style="color:#0072B2">{shown}</a>' if written else shown
         about = (escape(written.question), str(written.minutes)) if written else ("", "")
-        cells = (*about, escape(self._words(states)))
+        words, in_one_line = self._words(states), f"{ON_WHITE};white-space:nowrap"  # so that the map fits on a screen
         return (
-            f'<tr style="{ON_WHITE}"><th scope="row" style="{ON_WHITE}">{link}</th>'
-            + "".join(f'<td style="{ON_WHITE}">{cell}</td>' for cell in cells)
-            + "</tr>"
+            f'<tr style="{ON_WHITE}"><th scope="row" style="{in_one_line}">{link}</th>'
+            + "".join(f'<td style="{ON_WHITE}">{cell}</td>' for cell in about)
+            + f'<td style="{ON_WHITE if ";" in words else in_one_line}">{escape(words)}</td></tr>'
         )
 
     def _repr_html_(self) -> str:

@@ -196,6 +196,14 @@ def test_progress_is_a_map_with_links_questions_and_minutes():
     assert "which of its parts does it need?</td>" in page and ">45</td>" in page
 
 
+def test_a_lesson_takes_one_line_of_the_map_unless_its_exercises_are_named():
+    check("relu", lambda x: -x)
+    rows = progress()._repr_html_().split("</tr>")
+    assert sum(row.count("white-space:nowrap") == 2 for row in rows) == len(progress().lessons) - 1
+    [begun] = [row for row in rows if "not yet: relu" in row]
+    assert begun.count("white-space:nowrap") == 1  # a long list of exercises must not push the map wide
+
+
 def test_a_damaged_progress_file_loses_only_its_damaged_lines(own_progress):
     check("relu", right)
     with open(own_progress, "ab") as file:
