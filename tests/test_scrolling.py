@@ -12,6 +12,7 @@ from ffnlib.review import claims_page
 from ffnlib.scrolling import framed
 
 RESULT = {"id": "relu", "status": "passed", "points": 1, "max_points": 1, "misconception": "", "message": ""}
+RESULT |= {"calls_wrong": []}
 ROW = {"student": "s", "file": "f", "lesson": "01", "status": "graded", "notes": [], "exercises": [RESULT]}
 SHOWN = {
     "a table of figures": lambda: Table(("n",), [(1,)], title="Ones", words="1 row.")._repr_mimebundle_()["text/html"],
