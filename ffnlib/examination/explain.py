@@ -175,13 +175,15 @@ def missing_error(wrong: list[Trial]):
 def refuses_too_much(trials: list[Trial]):
     """Name an answer that is right but for raising the error that is asked for where a result is asked for."""
     asked = {trial.expected_error.types[0] for trial in trials if trial.expected_error}
-    raised = [trial.observation.raised for trial in trials if trial.difference]
+    raised = [trial.observation.raised for trial in trials if trial.difference and not trial.expected_error]
     right = [trial for trial in trials if not trial.difference and not trial.expected_error]
-    if not asked or any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
+    accepted = [trial for trial in trials if trial.difference and trial.expected_error]
+    if not asked or not raised or (accepted and right) or known_errors.explained(raised):
         return None
-    if known_errors.explained(raised):
+    if any(not error or error.types[0] not in asked or _about_shapes(error.text) for error in raised):
         return None
     besides = "and every other call is right" if right else "in every call"
+    besides = "and not for those that have none" if accepted else besides
     because = f"{raised[0].types[0]} is raised for arguments that have an answer, {besides}"
     return "refuses too much", because, "which condition raises it? it should hold for the meaningless case only"
 
@@ -274,7 +276,12 @@ def order_of_arguments(exercise: Exercise, evidence: Evidence):
 def form_of_arguments(exercise: Exercise, wrong: list[Trial]):
     """Name a call that the definition does not allow, and errors about the answer's own calls."""
     first = wrong[0].observation.raised
-    if first and first.types[0] == "TypeError" and not first.depth and "positional argument" in first.text:
+    if (
+        first
+        and first.types[0] == "TypeError"
+        and not first.depth
+        and ("positional argument" in first.text or "takes no arguments" in first.text)
+    ):
         because = f"it is called as {exercise.call_text()}, and its definition does not allow that"
         return "wrong number of arguments", because, f"define it as {exercise.call_text()}"
     if first and first.types[0] == "NotImplementedError" and " not implemented for " in first.text:
@@ -307,6 +314,7 @@ LOOPS = (
     ("the first is right, and all others are 0", LEFT_IN_A_LOOP),
     ("all are right but the last, which is 0", "does the range end too early? range(n) ends at n - 1 by itself"),
     ("all are right but the first, which is 0", "does the range begin too late? range(n) begins at 0"),
+    ("the last is right, and all others are 0", "is the result made anew inside the loop? make it once, before it"),
     ("only the first comes back", LEFT_IN_A_LOOP),
     ("only the last comes back", "is each of them kept? append it, or fill an array made before the loop"),
 )
@@ -331,13 +339,13 @@ def _filled(trial: Trial) -> tuple[bool, ...] | None:
     if got.shape == right.shape:
         agree = [difference(a, b, LOW_PRECISION) is None for a, b in zip(got, right)]
         empty = [not np.any(row) for row in got]
-        ends = (agree[0] and all(empty[1:]), all(agree[:-1]) and empty[-1], empty[0] and all(agree[1:]))
-        return (*ends, False, False)
+        first, last = agree[0] and all(empty[1:]), agree[-1] and all(empty[:-1])
+        return first, all(agree[:-1]) and empty[-1], empty[0] and all(agree[1:]), last, False, False
     ends = (right[:1], right[-1:])
     alone = [
         any(difference(got, row, LOW_PRECISION) is None for row in (end, end.reshape(end.shape[1:]))) for end in ends
     ]
-    return (False, False, False, *alone)
+    return (False, False, False, False, *alone)
 
 
 def neighbouring_shape(wrong: list[Trial]):
@@ -447,7 +455,8 @@ def what_is_known(exercise: Exercise, trials: list[Trial], shown: Trial):
     right = [trial for trial in trials if trial.difference is None]
     kind = shown.difference.kind
     if kind == "raised":
-        return (("next", "read the error: which line, and which shapes or types meet there?"),)
+        known = f"{len(right)} of {len(trials)} calls are right" if right else ""
+        return ("known", known), ("next", "read the error: which line, and which shapes or types meet there?")
     if kind == "not raised":
         return (("next", "which argument makes the question meaningless? raise the error there"),)
     if kind == "shape":

@@ -38,10 +38,12 @@ class Reading:
 MATRIX = Complaint(
     "matrix", "the result is an np.matrix, whose * means a matrix product", "work with plain arrays: np.asarray(...)"
 )
-TEXT = Complaint("text", "the result is text that looks like numbers", "return the numbers themselves, not their text")
+TEXT = Complaint("text", "text comes back where numbers are asked for", "return the numbers themselves, not their text")
 COMPLEX = Complaint("complex", "the result has a complex dtype", "return real numbers; what made them complex?")
 OBJECTS = Complaint(
-    "object dtype", "the result is an array of Python objects", "build a rectangular array of float64 numbers"
+    "object dtype",
+    "the result is an array of Python objects, not of numbers",
+    "build it of rows of numbers, all of one length",
 )
 MASKED = Complaint("masked", "some values of the result are masked, so they are missing", "fill or remove the mask")
 BOOLEANS = Complaint(
@@ -63,7 +65,7 @@ TUPLE_AROUND = Complaint(
     "tuple around", "the array sits inside a tuple with one item", "look for a comma at the end, or take item [0]"
 )
 VALUES_AND_INDICES = ("topk", "max", "min", "sort", "median", "mode", "kthvalue")
-ONE_BY_ONE = ("generator", "map", "filter", "zip", "reversed", "list_reverseiterator", "range_iterator", "dict_values")
+ONE_BY_ONE = ("map", "filter", "zip", "reversed", "list_reverseiterator", "range_iterator", "dict_values")
 
 
 def low_precision(dtype: str) -> Complaint:
@@ -80,6 +82,7 @@ def unknown(type_name: str) -> Complaint:
         because = f"torch.{type_name} along an axis gives values and indices together"
         return Complaint("values and indices", because, "take one of them: .values or .indices")
     step = "list(...) makes a list of it" if type_name in ONE_BY_ONE else "return plain numbers or arrays"
+    step = "list(...) makes a list of it; where yield stands, return belongs" if type_name == "generator" else step
     return Complaint("type", f"the result is of type {type_name}, which is not read", step)
 
 

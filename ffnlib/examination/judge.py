@@ -121,9 +121,11 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     shown = _telling(wrong, [])
     named, more = _cause(exercise, evidence, trials, [shown, *(t for t in wrong if t is not shown)], complaint)
     if named:
-        shown = _telling(wrong, changed if named[0] == explain.MODIFIES_INPUT else _with_complaint(trials, named[0]))
+        shown = _telling(wrong, _about(named, trials, changed))
     called, got = _called_and_got(exercise, shown)
     more = [text for text in more if not got[1] or got[1] not in text]  # told once is enough
+    if named and changed and named[0] != explain.MODIFIES_INPUT:
+        more.append(f"besides, {explain.changed_input(exercise, changed)[1]}")
     notes = (*_notes([shown], trials), *(("note", text) for text in more))
     if named is None:
         return _not_yet(exercise, None, (called, got, *explain.what_is_known(exercise, trials, shown), *notes))
@@ -131,7 +133,10 @@ def _verdict(exercise: Exercise, evidence: Evidence, trials: list[Trial]) -> Ver
     own = shown.reading.complaint if shown.reading else None
     if own and own.name == name != NOTHING.name:  # said of the call that is shown, not of the first one
         because, step = own.because, own.next
-    seen = [line for line in (called, got) if line[1] not in because]
+    formless = (
+        shown.difference is not None and shown.difference.kind == "form"
+    )  # then "got" says what the cause says, or less
+    seen = [line for line in (called, got) if line[1] not in because and not (line is got and formless)]
     return _not_yet(exercise, name, (*seen, ("because", because), ("next", step), *notes))
 
 
@@ -184,13 +189,17 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         or explain.searched(exercise, answered)
         or explain.constant_part(exercise, trials)
         or explain.number_of_axes(exercise, trials)
-        or known_errors.of_shapes(raised)
+        or known_errors.of_shapes(raised[0])
     )
     return named, [f"besides, {complaint.because}"] if named is None and complaint else []
 
 
-def _with_complaint(trials: list[Trial], name: str) -> list[Trial]:
-    return [t for t in trials if t.reading and t.reading.complaint and t.reading.complaint.name == name]
+def _about(named: tuple[str, str, str], trials: list[Trial], changed: list[Trial]) -> list[Trial]:
+    """Return the calls that a cause is about, where it is about some of them: a form, an error, a changed argument."""
+    if named[0] == explain.MODIFIES_INPUT:
+        return changed
+    formed = [t for t in trials if t.reading and t.reading.complaint and t.reading.complaint.name == named[0]]
+    return formed or [t for t in trials if t.observation.raised and known_errors.cause(t.observation.raised) == named]
 
 
 def _telling(wrong: list[Trial], caused: list[Trial]) -> Trial:

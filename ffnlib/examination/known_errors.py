@@ -108,6 +108,16 @@ NUMBERS_CALLED = (
     "brackets stand right behind a number or an array, and that calls it like a function",
     "is a * or @ missing there, or has a function's name been given to a number?",
 )
+TOO_MANY_ARGUMENTS = (
+    "too many arguments in a call",
+    "the answer calls a function with more arguments than it takes",
+    "which names stand in the brackets of its definition? hand on these alone",
+)
+ONE_BY_ONE_IN_CALCULATION = (
+    "values handed out one by one in a calculation",
+    "map, filter, zip and generators hand their values out one by one, and cannot be calculated with",
+    "list(...) makes a list of them, np.array(list(...)) an array",
+)
 KNOWN = (
     ("TypeError", "'function'", FUNCTION_NOT_CALLED),
     ("TypeError", "'builtin_function_or_method'", FUNCTION_NOT_CALLED),
@@ -134,6 +144,12 @@ KNOWN = (
     ("ValueError", "need at least one array to", NOTHING_TO_STACK),
     ("ValueError", "values to unpack", AXES_TAKEN_APART),
     ("TypeError", "required positional argument", TOO_FEW_ARGUMENTS),
+    ("TypeError", "positional argument but", TOO_MANY_ARGUMENTS),
+    ("TypeError", "positional arguments but", TOO_MANY_ARGUMENTS),
+    ("TypeError", "'map' and", ONE_BY_ONE_IN_CALCULATION),
+    ("TypeError", "'generator' and", ONE_BY_ONE_IN_CALCULATION),
+    ("TypeError", "and 'generator'", ONE_BY_ONE_IN_CALCULATION),
+    ("TypeError", "and 'map'", ONE_BY_ONE_IN_CALCULATION),
     ("TypeError", "must be Tensor, not", LAYER_FOR_RESULT),
     ("RuntimeError", "Can't call numpy() on Tensor", NUMPY_ON_TENSOR),
     ("AttributeError", "'numpy.ndarray' object has no attribute", NO_SUCH_METHOD),
@@ -147,6 +163,34 @@ KNOWN = (
     ("RuntimeError", "to be equal to src.dtype", TWO_PRECISIONS),
     ("RuntimeError", "source and destination dtypes match", TWO_PRECISIONS),
 )
+NUMPY_WILL_DO = "NumPy and PyTorch are here, and enough: a softmax is np.exp and a sum"
+SHAPES_STEP = "write the shape of every intermediate result beside its line"
+SHAPES = (
+    (
+        r"matmul: .*size (\d+) is different from (\d+)",
+        "in a @ b each row of a needs as many numbers as b has rows, and here {1} meet {0}",
+    ),
+    (
+        r"solve1?: .*size (\d+) is different from (\d+)",
+        "np.linalg.solve(A, b) needs as many numbers in b as A has rows, and here {0} meet {1}",
+    ),
+    (
+        r"index (\d+) is out of bounds for axis \d+ with size (\d+)",
+        "position {0} is asked for where there are {1}: counting starts at 0",
+    ),
+    (
+        r"size of axis is (\d+) but size of corresponding boolean axis is (\d+)",
+        "{1} truth values choose along an axis of {0}: each entry of the axis needs one",
+    ),
+    (
+        r"broadcast together with shapes (\(\d+,\)) (\(\d+,\))",
+        "vectors of shapes {0} and {1} meet entry by entry, as in +, - and *; np.outer makes all products",
+    ),
+    (
+        r"broadcast together with shapes (\([\d,]*\)) (\([\d,]*\))",
+        "shapes {0} and {1} meet entry by entry, where lengths, counted from the last, must be equal or 1",
+    ),
+)
 
 
 def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
@@ -154,48 +198,36 @@ def explained(errors: list[Raised | None]) -> tuple[str, str, str] | None:
     raised = [error for error in errors if error is not None]
     if 2 * len(raised) <= len(errors):
         return None
-    cause, times = Counter(map(_cause, raised)).most_common(1)[0]
-    return cause if 2 * times > len(errors) else None
+    named, times = Counter(map(cause, raised)).most_common(1)[0]
+    return named if 2 * times > len(errors) else None
 
 
-def of_shapes(errors: list[Raised | None]) -> tuple[str, str, str] | None:
-    """Return name, cause and next step when most calls fail because shapes do not fit: what the error means."""
-    raised = [error for error in errors if error is not None]
-    if 2 * len(raised) <= len(errors):
-        return None
-    because = next(filter(None, map(_shapes_that_do_not_fit, raised)), None)
-    step = "write the shape of every intermediate result beside its line"
-    return ("shapes that do not fit", because, step) if because else None
+def of_shapes(error: Raised | None) -> tuple[str, str, str] | None:
+    """Return name, cause and next step of an error about shapes: what NumPy says, in plain words; None of any other.
 
-
-def _shapes_that_do_not_fit(error: Raised) -> str | None:
-    """Return in plain words what NumPy says of two shapes, or of a position beyond the end.
-
-    >>> _shapes_that_do_not_fit(Raised(("ValueError",), "matmul: ... (size 4 is different from 3)"))
+    >>> of_shapes(Raised(("ValueError",), "matmul: ... (size 4 is different from 3)"))[1]
     'in a @ b each row of a needs as many numbers as b has rows, and here 3 meet 4'
-    >>> _shapes_that_do_not_fit(Raised(("IndexError",), "index 5 is out of bounds for axis 0 with size 5"))
+    >>> of_shapes(Raised(("IndexError",), "index 5 is out of bounds for axis 0 with size 5"))[1]
     'position 5 is asked for where there are 5: counting starts at 0'
+    >>> of_shapes(Raised(("ValueError",), "operands could not be broadcast together with shapes (0,4) (5,) "))[1]
+    'shapes (0,4) and (5,) meet entry by entry, where lengths, counted from the last, must be equal or 1'
     """
-    found = re.search(r"matmul: .*size (\d+) is different from (\d+)", error.text)
-    if found:
-        return f"in a @ b each row of a needs as many numbers as b has rows, and here {found[2]} meet {found[1]}"
-    found = re.search(r"index (\d+) is out of bounds for axis \d+ with size (\d+)", error.text)
-    if found:
-        return f"position {found[1]} is asked for where there are {found[2]}: counting starts at 0"
-    found = re.search(r"broadcast .*shapes \((\d+),\) \((\d+),\)", error.text)
-    if found:
-        return (
-            f"{found[1]} numbers meet {found[2]} in +, -, * or /, which go entry by entry; np.outer makes all products"
-        )
+    for pattern, words in SHAPES:
+        found = re.search(pattern, error.text) if error else None
+        if found:
+            return "shapes that do not fit", words.format(*found.groups()), SHAPES_STEP
     return None
 
 
-def _cause(error: Raised) -> tuple[str, str, str] | None:
+def cause(error: Raised) -> tuple[str, str, str] | None:
+    """Return name, cause and next step of one error that is known, or None."""
     for kind, text, cause in KNOWN:
         if kind in error.types and text in error.text:
             return cause
     if "ValueError" in error.types and _rows_meet_one_a_row(error.text):
         return ONE_A_ROW
+    if "ModuleNotFoundError" in error.types:
+        return "a package that is not here", f"a package is imported that is not here: {error.text}", NUMPY_WILL_DO
     if "NameError" in error.types and "UnboundLocalError" not in error.types:
         because = f"a name is used that nothing defines: {error.text}"
         return "unknown name", because, "import it, or define it inside the answer; is it spelt as where it is defined?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import importlib
 
 import numpy as np
 import pytest
@@ -312,6 +313,13 @@ def first_row_only(x):
         return result
 
 
+def made_anew_in_the_loop(x):
+    for t in range(len(x)):
+        result = np.zeros(x.shape)
+        result[t] = 2 * x[t]
+    return result
+
+
 def last_row_left(x):
     return np.concatenate([2 * x[:-1], 0 * x[-1:]])
 
@@ -343,7 +351,19 @@ def first_row_left(x):
         (lambda x: torch.max(torch.tensor(x), 0), "torch.max along an axis gives values and indices together"),
         (lambda x: np.sum(x).backward(), "a NumPy array has no attribute of this name"),
         (lambda x: x[len(x)], "is asked for where there are"),
-        (lambda x: x.ravel() + np.ones(99), "numbers meet 99 in +, -, * or /"),
+        (lambda x: x.ravel() + np.ones(99), "and (99,) meet entry by entry"),
+        (lambda x: x + np.ones((9, 1, 9)), "and (9,1,9) meet entry by entry, where lengths"),
+        (lambda x: x[np.ones(9, bool)], "9 truth values choose along an axis of"),
+        (lambda x: np.linalg.solve(np.eye(9), x.ravel()), "np.linalg.solve(A, b) needs as many numbers in b"),
+        (made_anew_in_the_loop, "the last is right, and all others are 0"),
+        (lambda x: first_row_only(x, 2), "a function with more arguments than it takes"),
+        (lambda x: map(abs, x) * 2, "cannot be calculated with"),
+        (
+            lambda x: importlib.import_module("scipy_that_is_not_here").softmax(x),
+            "a package is imported that is not here",
+        ),
+        (lambda x: "never" if x.ndim == 1 else 2 * x, "text comes back where numbers are asked for"),
+        (lambda x: np.array([(row, 2) for row in x], dtype=object), "an array of Python objects, not of numbers"),
     ],
 )
 def test_what_an_answer_does_to_any_result_is_told(answer, told):
@@ -368,6 +388,45 @@ def test_an_error_in_every_call_is_no_answer_to_the_one_that_asks_for_it():
 
     verdict = verdict_on(refuses_all, INVERSE)
     assert "ValueError is raised for arguments that have an answer, in every call" in verdict.message
+
+
+def test_an_error_is_told_by_the_call_that_is_shown():
+    def masked(x):
+        return x[np.ones(3, bool)] if x.ndim == 1 else x + np.ones(9)
+
+    message = verdict_on(masked).message
+    assert ("truth values choose" in message) == ("boolean index did not match" in message), message
+    assert ("meet entry by entry" in message) == ("could not be broadcast" in message), message
+
+
+def test_a_condition_that_is_turned_round_is_told():
+    def refuses_all_but_zeros(x):
+        if np.any(x):
+            raise ValueError("zeros")
+        return x
+
+    verdict = verdict_on(refuses_all_but_zeros, INVERSE)
+    assert "is raised for arguments that have an answer, and not for those that have none" in verdict.message
+
+
+def test_a_changed_argument_is_told_beside_another_cause():
+    def turned_in_place(x):
+        x *= -2
+        return x
+
+    verdict = verdict_on(turned_in_place)
+    assert verdict.misconception == "negated" and "besides, x holds other values after the call" in verdict.message
+
+
+def test_how_many_calls_are_right_is_told_beside_an_error_nobody_knows():
+    one_by_one = made_up(probes=lambda rng: tuple(call(np.array([n])) for n in (1.0, 2.0, 3.0)))
+
+    def refuses_two(x):
+        if x[0] == 2:
+            raise KeyError("two")
+        return 2 * x
+
+    assert "known     4 of 5 calls are right" in verdict_on(refuses_two, one_by_one).message
 
 
 @pytest.mark.parametrize("container", [collections.OrderedDict, lambda found: collections.defaultdict(float, found)])

@@ -351,7 +351,7 @@ WRONG_BLOCKS = (
     (lambda x, attn, ffn, ln1, ln2: (h := ln1(x)) + attn(h) + ffn(ln2(h + attn(h))), "stream overwritten by the first norm"),
     (lambda x, attn, ffn, ln1, ln2: (h := x + attn(ln1(x))) + (g := ln2(h)) + ffn(g), None),
     (lambda x, attn, ffn, ln1, ln2: (h := x + attn(x)) + ffn(h), "no norms"),
-    (lambda x, attn, ffn, ln1, ln2: (h := x + attn(ln1(x), ln1(x), ln1(x))) + ffn(ln2(h)), None),
+    (lambda x, attn, ffn, ln1, ln2: (h := x + attn(ln1(x), ln1(x), ln1(x))) + ffn(ln2(h)), "too many arguments in a call"),
     (lambda x, attn, ffn, ln1, ln2: (h := x + 0.5 * attn(ln1(x))) + ffn(ln2(h)), "/ 2"),
     (lambda x, attn, ffn, ln1, ln2: (h := x + attn(ln1(x))) + ffn(ln2(ln1(h))), None),
     (lambda x, attn, ffn, ln1, ln2: ln2((h := x + attn(ln1(x))) + ffn(ln2(h))), "norm at the end"),

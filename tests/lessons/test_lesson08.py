@@ -162,6 +162,8 @@ WRONG = [
     ("ffn_flops", lambda b, T, d, f: 4 * b * T * d * f / 1e9, "the result is given in billions"),
     ("ffn_flops", lambda b, T, d, f: (4 * b * T * d * f + 2**31) % 2**32 - 2**31, "the numbers are kept in 32 bits"),
     ("crossover", lambda d, f, p: next((T for T in range(1, 4 * d) if 4 * T * d + 8 * d * d * p >= 4 * d * f), 0), "only those below 4d"),
+    ("attention_flops", lambda T, d: 8 * T * d * d + 4 * T * 2 * d, "2 T stands for T^2"),
+    ("attention_flops", lambda T, d: 8 * T * d * 2 + 4 * T * T * d, "2 d stands for d^2"),
 ]  # fmt: skip
 
 

@@ -219,7 +219,7 @@ WRONG = [
     ("sparse_feed_forward", overwritten, "only the last firing unit"),
     ("sparse_feed_forward", broken_off, "ends at the first silent unit"),
     ("sparse_feed_forward", writes_into_b2, "b2 holds other values after the call"),
-    ("sparse_feed_forward", none_when_silent, "returns None"),
+    ("sparse_feed_forward", none_when_silent, "end without a result: None comes back"),
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: fires_by_where(x, W1, b1, np.nan_to_num(W2), b2), "every nan"),
     ("sparse_feed_forward", lambda *args: np.nan_to_num(layer.feed_forward(*args)), "nan in the result"),
     ("sparse_feed_forward", lambda x, W1, b1, W2, b2: W2[x @ W1 + b1 > 0].sum(0) + b2, "without their hidden values"),
@@ -233,6 +233,9 @@ WRONG = [
     ("sparse_feed_forward", lambda *args: fires_beyond(1e-6, *args), "a threshold of 1e-06"),
     ("sparse_feed_forward", lambda *args: (fires_by_loop(*args), args[0] > 0), "[0] of them is right in every call"),
     ("sparse_feed_forward", better_half, "half of the units are read"),
+    ("sparsity", lambda H: 1 - np.count_nonzero(H) / len(H), "first axis, and taken from 1"),
+    ("sparsity", lambda H: sum(not np.any(part) for part in H) / len(H), "only slices along the first"),
+    ("sparsity", lambda H: next((i for i, h in enumerate(H.flat) if h), H.size) / H.size, "before the first other"),
 ]  # fmt: skip
 
 

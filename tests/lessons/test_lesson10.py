@@ -339,6 +339,10 @@ def moe_of_mixed_weights(x, R, W1, b1, W2, b2, k):
     return np.array(mixed).reshape(x.shape)
 
 
+def largest_of(p):
+    return p * (p == p.max(1, keepdims=True))
+
+
 def counted(logits):
     return np.bincount(logits.argmax(1)) / len(logits)
 
@@ -440,6 +444,11 @@ WRONG = [
     ("moe_forward", moe_with(lambda z, k: softmax(z.T).T * best(z, k)), "softmax of the scores runs over the tokens"),
     ("moe_forward", moe_with(lambda z, k: topk(z, k) * (np.arange(z.shape[1]) == 0)), "only expert 0 contributes"),
     ("moe_forward", lambda x, R, *rest: (moe_by_token(x, R, *rest), topk(x @ R, rest[-1])), "[0] of them is right"),
+    ("topk_route", lambda z, k: softmax(np.where(np.argsort(-z, axis=1) < k, z, -np.inf)), "argsort is taken for"),
+    ("topk_route", lambda z, k: softmax(np.where(np.argsort(z) >= z.shape[1] - k, z, -np.inf)), "argsort is taken for"),
+    ("switch_route", lambda z: softmax(z) * (softmax(z) == softmax(z).max(0)), "the token that gives it the largest"),
+    ("switch_route", lambda z: largest_of(softmax(np.clip(z, -99, 99))), "several win"),
+    ("moe_forward", moe_with(lambda z, k: topk(z, k) * (np.cumsum(best(z, k), axis=1) == 1)), "with the lowest number"),
 ]  # fmt: skip
 
 

@@ -264,6 +264,8 @@ WRONG = (
     ("value_distribution", lambda v, E: softmax(E @ v / (E @ v).max()), "divided by the largest"),
     ("value_distribution", lambda v, E: np.exp(E @ v - max(E @ v)) / (np.exp(E @ v - max(E @ v)).sum() + 1e-6), "1e-06 added below"),
     ("logit_lens", lambda h, gamma, beta, W_U, eps: np.array([layer.layer_norm(t, gamma, beta, eps) @ W_U for t in h]), "loops over the rows"),
+    ("kv_contributions", lambda x, W1, b1, W2: [[layer.relu(x @ W1 + b1)[j] * row[j] for j in range(len(row))] for row in W2], "coefficient of the column"),
+    ("value_distribution", lambda v, E: np.exp(E @ v) / np.exp(E @ v - max(E @ v)).sum(), "sum shifted only"),
 )  # fmt: skip
 
 

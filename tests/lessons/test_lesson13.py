@@ -119,6 +119,8 @@ WRONG = [
     ("non_embedding_parameters", lambda n, d, f: n * (4 * d * d + 2 * d * f) / 1e6, "the result is given in millions"),
     ("d_ff_for_budget", lambda B, n, d: next((f for f in range(1, 10**4) if n * (4 * d * d + 2 * d * f) <= B), 0), "1 is returned wherever it fits"),
     ("d_ff_for_budget", lambda B, n, d: abs(B - 4 * d * d * n) // (2 * d * n), "the sign is dropped"),
+    ("non_embedding_parameters", lambda n, d, f: n * (4 * d * 2 + 2 * d * f), "2 d stands for d^2"),
+    ("non_embedding_parameters", lambda n, d, f: n * (8 * 4 * d * d + 2 * d * f), "once for each of eight heads"),
 ]  # fmt: skip
 
 

@@ -128,7 +128,11 @@ WRONG = [
         lambda d, T: (16 * d * d, 4 * T * T * d, d),
         "the FFN of one position is counted, and the length is given as d",
     ),
-    ("self_test_b", lambda d, T: (16 * T * d * d, 4 * T * T * d, "4d"), "in the length: the result is text"),
+    (
+        "self_test_b",
+        lambda d, T: (16 * T * d * d, 4 * T * T * d, "4d"),
+        "in the length: text comes back where numbers are asked for",
+    ),
     ("self_test_b", lambda d, T: (16 * T * d * d, 4 * T * T * d), "2 parts came back"),
     (
         "self_test_b",
@@ -176,9 +180,13 @@ WRONG = [
     ("self_test_d", lambda T: (reverse(T), T + 3), "which is not one of 1 .. T-1"),
     ("self_test_d", lambda T: (reverse(T), 1.5), "which is not one of 1 .. T-1"),
     ("self_test_d", lambda T: (reverse(T), True), "in shift: the result holds truth values"),
-    ("self_test_d", lambda T: (reverse(T), "1"), "in shift: the result is text"),
+    ("self_test_d", lambda T: (reverse(T), "1"), "in shift: text comes back where numbers are asked for"),
     ("self_test_d", lambda T: (reverse(T), None), "in shift: None stands where a number is asked for"),
-    ("self_test_d", lambda T: ([str(i) for i in reverse(T)], 1), "in permutation: the result is text"),
+    (
+        "self_test_d",
+        lambda T: ([str(i) for i in reverse(T)], 1),
+        "in permutation: text comes back where numbers are asked for",
+    ),
     ("self_test_d", lambda T: (np.eye(T)[::-1], 1), "a T by T matrix"),
     ("self_test_d", lambda T: ([1, 0], 1), "names two positions"),
     ("self_test_d", lambda T: (reverse(T + 1), 1), "the permutation has shape"),
@@ -214,6 +222,7 @@ WRONG = [
     ("self_test_b", lambda d, T: (16 * T * d * d, 4 * T * T * d + 3 * T * T, 4 * d), "three operations of the softmax"),
     ("self_test_e", lambda d: (1, 2, int(0.667 * 4 * d)), "2 / 3 is taken as 0.667"),
     ("self_test_e", lambda d: (1, 2, 16), "in d_ff: the same number comes back for every call"),
+    ("self_test_a", lambda d: 8 * d * 2 + 5 * d, "2 d stands for d^2"),
 ]
 
 

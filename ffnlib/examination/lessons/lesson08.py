@@ -151,6 +151,8 @@ ATTENTION_FLOPS = Exercise(
         Misconception("linear in T", lambda T, d: 8 * T * d * d + 4 * T * d, "the scores are counted as growing with T, not with T^2", "every position has a score with every position"),
         Misconception("T and d exchanged", lambda T, d: attention_flops(d, T), "T and d have changed places", "the projections take T d^2, the scores T^2 d"),
         Misconception("T squared in the projections", lambda T, d: 8 * T * T * d * d + 4 * T * T * d, "the projections are counted with T^2", "each position is projected alone"),
+        Misconception("T * 2 for T squared", lambda T, d: 8 * T * d * d + 4 * 2 * T * d, "2 T stands for T^2, as when * is typed for **", "a power is written **"),
+        Misconception("d * 2 for d squared", lambda T, d: 8 * T * 2 * d + 4 * T * T * d, "2 d stands for d^2, as when * is typed for **", "a power is written **"),
         Misconception("softmax counted", lambda T, d: 8 * T * d * d + 4 * T * T * d + 3 * T * T, "three operations of the softmax are counted for each score", "only the matrix products are asked for"),
         Misconception("scale and softmax counted", lambda T, d: 8 * T * d * d + 4 * T * T * d + 5 * T * T, "five operations of scale and softmax are counted for each score", "only the matrix products are asked for"),
         Misconception("softmax counted once", lambda T, d: 8 * T * d * d + 4 * T * T * d + T * T, "one operation is added for each score", "only the matrix products are asked for"),

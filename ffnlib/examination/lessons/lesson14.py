@@ -50,6 +50,7 @@ SELF_TEST_A = Exercise(
         Misconception("hidden width 2d", lambda d: 4 * d * d + 3 * d, "2d stands for d_ff", "d_ff = 4d"),
         Misconception("hidden square", lambda d: 32 * d * d + 5 * d, "the matrices are counted as d_ff times d_ff", "W1 leads from d to 4d"),
         Misconception("sides added", lambda d: 10 * d + 5 * d, "the sides of each matrix are added instead of multiplied", "a matrix with d rows and 4d columns has 4 d^2 entries"),
+        Misconception("d * 2 for d squared", lambda d: 8 * d * 2 + 5 * d, "2 d stands for d^2, as when * is typed for **", "a power is written **"),
         Misconception("biases only", lambda d: 5 * d, "the matrices are left out", "W1 and W2 have 4 d^2 entries each"),
         Misconception("norm added", lambda d: 8 * d * d + 7 * d, "the 2d of a LayerNorm are added", "W1, b1, W2 and b2"),
         Misconception("power taken last", lambda d: (8 * d) ** 2 + 5 * d, "8d is squared as a whole", "8 d^2 is 8 times the square of d"),
