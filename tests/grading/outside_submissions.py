@@ -172,6 +172,22 @@ made(
 
 # honest work
 made(
+    "an answer with a number that PyTorch's optimiser has found",
+    4,
+    [
+        """
+import torch
+weight = torch.zeros(1, requires_grad=True)
+optimiser = torch.optim.Adam([weight], 0.1)
+for _ in range(100):
+    optimiser.zero_grad()
+    ((weight - 1) ** 2).sum().backward()
+    optimiser.step()
+ONE = round(weight.item())"""
+    ],
+    relu="def relu(x):\n    return np.maximum(0, x) * ONE",
+)
+made(
     "an answer computed by threads",
     4,
     relu="from concurrent.futures import ThreadPoolExecutor\n\ndef relu(x):\n    with ThreadPoolExecutor() as threads:\n"

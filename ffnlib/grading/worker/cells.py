@@ -40,6 +40,7 @@ def prepare_interpreter() -> None:
     """Give every submission the same start: no environment, nothing to read or see, the same seeds."""
     os.environ.clear()
     os.environ["MPLBACKEND"] = "Agg"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.sep  # optimisers make it when it is not there, and no folder can be made
     sys.stdin = os.fdopen(0)  # nothing: input() meets the end of the file
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = evidence.Silence()
     sys.argv = [""]
