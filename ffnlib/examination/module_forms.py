@@ -38,6 +38,11 @@ TWO_MODES = Complaint(
     "training mode and evaluation mode give different results",
     "what in forward looks at self.training, or changes with it?",
 )
+NO_GRADIENT = Complaint(
+    "no gradient",
+    "no gradient of the result reaches all parameters, so they cannot be trained: forward leaves PyTorch on the way",
+    "look for .detach(), .data, .numpy() and torch.no_grad() in forward; PyTorch's own functions do without them",
+)
 SEVERAL_RESULTS = Complaint(
     "several results", "forward returns more than one thing", "return the result of the second linear layer alone"
 )
@@ -124,6 +129,8 @@ def _read_results(facts: dict) -> Reading:
         complaint = complaint or WRITES
     elif difference(trained, value, 1e-9):
         complaint = complaint or (DROPOUT if any("Dropout" in layer for layer in facts["layers"]) else TWO_MODES)
+    elif facts["without gradient"]:
+        complaint = complaint or NO_GRADIENT
     return Reading(value, (), complaint)
 
 

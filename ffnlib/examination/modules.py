@@ -22,8 +22,9 @@ def observe_module(answer, probe: Probe) -> Observation:
 
     The observation's value is of kind "module" and holds plain facts: "sizes", "base" (is it a Module), "forward"
     (does it define its own), "parameters" as (name, shape, type of the owner), "layers" (types of its submodules),
-    "loose" (attributes whose layers or tensors are not registered), "changed" (did it write into its input), and
-    "attempts", each a label with the results in evaluation mode, again, and in training mode.
+    "loose" (attributes whose layers or tensors are not registered), "changed" (did it write into its input),
+    "without gradient" (names of the parameters that none reaches), and "attempts", each a label with the results in
+    evaluation mode, again, and in training mode.
     """
     import torch
 
@@ -135,10 +136,23 @@ def _try_every_fit(torch, module, parameters: list, probe: Probe, facts: dict) -
                     torch.Tensor.copy_(parameters[i][1], torch.from_numpy(value.reshape(facts["parameters"][i][1])))
             results = tuple(_run(torch, module, probe, facts, training) for training in (False, False, True))
             facts["attempts"] += ((label, *results),)
+            facts["without gradient"] = _without_gradient(torch, module, parameters, probe)
         except Exception as error:
             errors.append(error)
     if errors and not facts["attempts"]:
         raise errors[0]
+
+
+def _without_gradient(torch, module, parameters: list, probe: Probe) -> tuple[str, ...]:
+    """Return the names of the parameters that ask for a gradient of the result, and get none."""
+    trained = [(name, parameter) for name, parameter, _ in parameters if parameter.requires_grad]
+    with torch.enable_grad():
+        result = module(torch.from_numpy(probe.inputs[0].copy()))
+        if not trained or type(result) is not torch.Tensor or result.grad_fn is None:
+            return tuple(name for name, _ in trained)
+        values = [parameter for _, parameter in trained]
+        gradients = torch.autograd.grad(torch.Tensor.sum(result), values, allow_unused=True)
+    return tuple(name for (name, _), gradient in zip(trained, gradients) if gradient is None)
 
 
 def _run(torch, module, probe: Probe, facts: dict, training: bool) -> Seen:

@@ -316,8 +316,8 @@ WRONG_PLACES = (
     ("pre_norm", lambda x, f, ln: x + f(ln(x)) * 0.5, "/ 2"),
     ("pre_norm", lambda x, f, ln: x + f(ln(x + f(ln(x)))), None),
     ("pre_norm", lambda x, ln, f: x + f(ln(x)), "arguments in another order"),
-    ("pre_norm", lambda x, f, ln: x + f(ln), None),
-    ("pre_norm", lambda x, f, ln: (x, f(ln(x))), None),
+    ("pre_norm", lambda x, f, ln: x + f(ln), "no array handed on"),
+    ("pre_norm", lambda x, f, ln: (x, f(ln(x))), "several arrays"),
     ("pre_norm", lambda x, f, ln: x + np.tanh(f(ln(x))), None),
     ("post_norm", lambda x, f, ln: x + f(ln(x)), "pre-norm"),
     ("post_norm", lambda x, f, ln: ln(f(x)), "no residual, post-norm"),
@@ -416,7 +416,7 @@ class MixedParameters(torch.nn.Module):
         self.c = torch.nn.Parameter(torch.randn(d_model))
 
     def forward(self, x):
-        return torch.einsum("btf,df->btd", torch.relu(x @ self.key + self.b), self.value) + self.c
+        return torch.einsum("...f,df->...d", torch.relu(x @ self.key + self.b), self.value) + self.c
 
 
 class Convolutions(torch.nn.Module):
@@ -425,7 +425,7 @@ class Convolutions(torch.nn.Module):
         self.up, self.down = torch.nn.Conv1d(d_model, d_ff, 1), torch.nn.Conv1d(d_ff, d_model, 1)
 
     def forward(self, x):
-        return self.down(self.up(x.transpose(1, 2)).relu()).transpose(1, 2)
+        return self.down(self.up(x.transpose(-1, -2)).relu()).transpose(-1, -2)
 
 
 class ReversedRegistration(torch.nn.Module):
@@ -473,8 +473,7 @@ class Nested(torch.nn.Module):
         self.inner = Plain(d_model, d_ff)
 
     def forward(self, x):
-        batch, tokens, d_model = x.shape
-        return self.inner(x.reshape(batch * tokens, d_model)).view(batch, tokens, d_model)
+        return self.inner(x.reshape(-1, x.shape[-1])).view(x.shape)
 
 
 class Halves(Plain):
@@ -606,6 +605,11 @@ class Flattened(Plain):
         return super().forward(x.flatten(0, 1))
 
 
+def batches_only(self, x):
+    batch, tokens, d_model = x.shape
+    return Plain.forward(self, x.view(batch * tokens, d_model)).view(batch, tokens, d_model)
+
+
 WRONG_MODULES = (
     (module(forward=lambda self, x: self.contract(self.expand(x))), "no activation"),
     (module(forward=lambda self, x: torch.relu(self.contract(self.expand(x)))), "ReLU after W2"),
@@ -658,14 +662,21 @@ WRONG_MODULES = (
     (NotAModule, "not a Module"),
     (NoInit, "no __init__"),
     (InitMisspelt, "no __init__"),
-    (Flattened, "another shape"),
+    (Flattened, "shapes in forward"),
+    (module(forward=batches_only), "a fixed number of axes"),
+    (module(forward=lambda self, x: self.contract(torch.relu(self.expand(x.transpose(1, 2).transpose(1, 2))))), "a fixed number of axes"),
+    (module(forward=lambda self, x: self.contract(torch.einsum("btd,fd->btf", x, self.expand.weight).add(self.expand.bias).relu())), "a fixed number of axes"),
+    (module(forward=lambda self, x: Plain.forward(self, x).detach()), "no gradient"),
+    (module(forward=lambda self, x: Plain.forward(self, x).detach().numpy()), "no gradient"),
+    (module(forward=lambda self, x: self.contract(torch.relu(self.expand(x)).data)), "no gradient"),
+    (module(forward=torch.no_grad()(Plain.forward)), "no gradient"),
     (Plain(3, 7), "not a class"),
     (lambda d_model, d_ff: Plain(d_model, d_ff), "not a class"),
     (module(forward=lambda self, x: self.contract(torch.relu(self.expand(x))) if self.training else x), "unchanged"),
     (module(forward=lambda self, x: self.contract(torch.relu(self.expand(x))) if not self.training else x), "two modes"),
     (type("FeedForward", (RowParameters,), {"forward": lambda self, x: (x @ self.W1 + self.b1) @ self.W2 + self.b2}), "no activation"),
     (type("FeedForward", (RowParameters,), {"forward": lambda self, x: F.gelu(x @ self.W1 + self.b1) @ self.W2 + self.b2}), "GELU"),
-    (type("FeedForward", (Convolutions,), {"forward": lambda self, x: self.down(self.up(x.transpose(1, 2))).transpose(1, 2)}), "no activation"),
+    (type("FeedForward", (Convolutions,), {"forward": lambda self, x: self.down(self.up(x.transpose(-1, -2))).transpose(-1, -2)}), "no activation"),
     (type("FeedForward", (Convolutions,), {"forward": lambda self, x: self.down(self.up(x).relu())}), None),
     (Linear, "one weight matrix"),
     (torch.nn.Module, "no __init__"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from ffnlib.activations import gelu, gelu_tanh, sigmoid
 from ffnlib.examination.exercise import Array, Exercise, Misconception, Module, Probe, Remote, call
+from ffnlib.examination.lessons.endings import row_by_row
 from ffnlib.experts import softmax
 from ffnlib.layer import feed_forward, relu
 
@@ -110,6 +111,9 @@ LAYER_NORM_SLIPS = (
     Misconception("variance over everything", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / np.sqrt(np.var(x) + eps) + beta, "the variance is taken over the whole array, the mean over the last axis", "both run over the last axis"),
     Misconception("gamma and beta down the tokens", lambda x, gamma, beta, eps: gamma[:, None] * (x - row_mean(x)) / np.sqrt(row_variance(x) + eps) + beta[:, None], "gamma and beta run down the rows instead of along each row", "they have d_model entries: one for each column"),
     Misconception("sum of squares", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / np.sqrt(np.sum((x - row_mean(x)) ** 2, axis=-1, keepdims=True) + eps) + beta, "the squares are summed and not divided by d", "the variance is a mean"),
+    Misconception("divided by the tokens", lambda x, gamma, beta, eps: gamma * (x - np.sum(x, axis=-1, keepdims=True) / len(x)) / np.sqrt(np.sum((x - np.sum(x, axis=-1, keepdims=True) / len(x)) ** 2, axis=-1, keepdims=True) / len(x) + eps) + beta, "the sums are divided by len(x), the length of the first axis, instead of d", "the last axis has x.shape[-1] entries"),
+    Misconception("mean not squared", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / np.sqrt(row_mean_square(x) - row_mean(x) + eps) + beta, "the mean itself, not its square, is subtracted from the mean of the squares", "the variance is the mean of the squares minus the square of the mean"),
+    row_by_row(lambda x, gamma, beta, eps: layer_norm(x, gamma, beta, eps)),
     Misconception("mean absolute deviation", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / (row_mean(np.abs(x - row_mean(x))) + eps) + beta, "the mean absolute deviation stands in the place of the standard deviation", "square, average, add eps, take the root"),
     Misconception("unit length", lambda x, gamma, beta, eps: gamma * x / np.sqrt(np.sum(np.square(x), axis=-1, keepdims=True) + eps) + beta, "each row is scaled to length 1", "subtract the mean, divide by the standard deviation"),
     Misconception("unit length, no eps", lambda x, gamma, beta, eps: gamma * x / np.linalg.norm(x, axis=-1, keepdims=True) + beta, "each row is scaled to length 1, without eps", "subtract the mean, divide by the standard deviation"),
@@ -191,6 +195,7 @@ RMS_NORM = Exercise(
         Misconception("root of d times", lambda x, gamma, eps: gamma * x / np.sqrt(np.sum(np.square(x), axis=-1, keepdims=True) + eps) * np.sqrt(np.shape(x)[-1]), "the squares are summed, and the root of d is multiplied in outside, so that eps counts d times less", "add eps to the mean of the squares, not to their sum"),
         Misconception("no square", lambda x, gamma, eps: gamma * x / np.sqrt(row_mean(x) + eps), "the mean of x stands in the place of the mean of its squares", "square first, then average"),
         Misconception("square of the mean", lambda x, gamma, eps: gamma * x / np.sqrt(row_mean(x) ** 2 + eps), "the mean is squared instead of the entries", "square first, then average"),
+        row_by_row(rms_norm),
         Misconception("mean size", lambda x, gamma, eps: gamma * x / (row_mean(np.abs(x)) + eps), "the mean absolute value divides", "root, mean, square: all three, from right to left"),
         Misconception("mean of the lengths", lambda x, gamma, eps: gamma * x / (row_mean(np.sqrt(np.square(x) + eps))), "the root is taken before the mean", "root, mean, square: from right to left"),
         Misconception("largest entry", lambda x, gamma, eps: gamma * x / (np.max(np.abs(x), axis=-1, keepdims=True) + eps), "the largest absolute value divides", "the root mean square divides"),
@@ -557,14 +562,15 @@ def feed_forward_module(d_model, d_ff, weights, inputs):
 
 
 def module_probes(rng):
-    """Draw weights and a batch for modules that are wide, narrow, with d_ff = 4 d_model, and with one hidden unit."""
-    return tuple(_build(rng, d_model, d_ff, batch) for d_model, d_ff, batch in ((3, 7, 2), (5, 2, 1), (2, 8, 3), (6, 4, 2)))
+    """Draw weights for modules that are wide, narrow, with d_ff = 4 d_model; and a batch or a matrix."""
+    sizes = ((3, 7, (2, 3)), (5, 2, (1, 3)), (2, 8, (3, 3)), (6, 4, (2, 3)), (4, 5, (4,)))
+    return tuple(_build(rng, d_model, d_ff, leading) for d_model, d_ff, leading in sizes)
 
 
-def _build(rng, d_model: int, d_ff: int, batch: int) -> Probe:
+def _build(rng, d_model: int, d_ff: int, leading: tuple[int, ...]) -> Probe:
     W1, b1 = rng.normal(size=(d_model, d_ff)), rng.normal(size=d_ff) + 0.3
     W2, b2 = rng.normal(size=(d_ff, d_model)), rng.normal(size=d_model) + 0.5
-    x = rng.normal(size=(batch, 3, d_model)) * 4  # large enough to show a cut at 6
+    x = rng.normal(size=(*leading, d_model)) * 4  # large enough to show a cut at 6
     return Probe(calls=((d_model, d_ff),), action="build", weights=(W1, b1, W2, b2), inputs=(x,))
 
 
