@@ -25,6 +25,7 @@ from builtins import (
     getattr,
     int,
     isinstance,
+    issubclass,
     len,
     list,
     range,
@@ -153,8 +154,10 @@ def _take(value, depth: int, budget: list) -> Seen:
         return Seen("fraction", name, value) if size <= LARGEST_INTEGER else Seen("large", name)
     if kind is str:
         return Seen("text", name, value[:LARGEST_TEXT])
-    if kind is list or kind is tuple:
+    if kind is list:
         return _take_list(value, name, depth, budget)
+    if issubclass(kind, tuple):  # named tuples too, read by the methods of tuple itself
+        return _take_list(tuple(tuple.__iter__(value)), "tuple", depth, budget)
     if kind is range:
         return _take_list(list(value[: LONGEST_LIST + 1]), "list", depth, budget)
     if kind is dict or kind is OrderedDict or kind is defaultdict:

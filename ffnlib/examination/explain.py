@@ -406,6 +406,57 @@ def searched(exercise: Exercise, trials: list[Trial]):
     return None
 
 
+def wrapped_round(wrong: list[Trial]):
+    """Name counts that are off by whole multiples of what 32 or 64 bits can hold, in every call that goes wrong."""
+    pairs = [_got_and_expected(trial) for trial in wrong]
+    if not all(type(value) is int for pair in pairs for value in pair):
+        return None
+    for bits in (64, 32):
+        if all((expected - got) % 2**bits == 0 for got, expected in pairs):
+            because = f"whole numbers of {bits} bits overflow: the result is off by a multiple of 2^{bits}"
+            return "integer overflow", because, "compute with Python's own whole numbers, int(...), which have no end"
+    return None
+
+
+def cut_off(wrong: list[Trial]):
+    """Name results that are right but for the digits missing at their end, in every call that goes wrong."""
+    pairs = [tuple(map(_flat, _got_and_expected(trial))) for trial in wrong]
+    if any(got is None or expected is None or got.shape != expected.shape for got, expected in pairs):
+        return None
+    if all(_same_digits(got, np.trunc(expected)) for got, expected in pairs):
+        because = "in every call that goes wrong the fractions are cut off"
+        step = "look for int(...), // and dtype=int; np.zeros_like(x) of whole numbers makes whole numbers"
+        return "fractions cut off", because, step
+    for digits in range(9):
+        if all(_same_digits(got, np.round(expected, digits)) for got, expected in pairs):
+            places = "whole numbers" if not digits else "1 digit" if digits == 1 else f"{digits} digits"
+            because = _exactly(f"the result is rounded to {places}")
+            return f"rounded to {places}", because, "return the unrounded numbers"
+    return None
+
+
+def _nearly(trial: Trial) -> bool:
+    got, expected = map(_flat, _got_and_expected(trial))
+    alike = got is not None and expected is not None and got.shape == expected.shape
+    return alike and np.allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+def _got_and_expected(trial: Trial) -> tuple:
+    return tuple((reading or Reading()).value for reading in (trial.reading, trial.expected))
+
+
+def _flat(value) -> np.ndarray | None:
+    """Return all numbers of a result in one row, None when it has none."""
+    parts = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(part, (np.ndarray, float, int)) for part in parts):
+        return None
+    return np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
+
+
+def _same_digits(left: np.ndarray, right: np.ndarray) -> bool:
+    return np.allclose(left, right, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
 def overflowed(wrong: list[Trial]):
     """Name an exponential that overflows in every call that goes wrong, and leaves no number there."""
     if not all(any("overflow encountered in exp" in text for text in trial.observation.warned) for trial in wrong):
@@ -418,7 +469,7 @@ def overflowed(wrong: list[Trial]):
 
 
 def _lost_numbers(trial: Trial) -> bool:
-    got, expected = ((reading or Reading()).value for reading in (trial.reading, trial.expected))
+    got, expected = _got_and_expected(trial)
     numbers = (np.ndarray, float)
     finite = isinstance(expected, numbers) and bool(np.isfinite(expected).all())
     return finite and isinstance(got, numbers) and not np.isfinite(got).all()
@@ -461,6 +512,10 @@ def what_is_known(exercise: Exercise, trials: list[Trial], shown: Trial):
         return (("next", "which argument makes the question meaningless? raise the error there"),)
     if kind == "shape":
         return (("next", "write the shape of every intermediate result beside its line"),)
+    if all(_nearly(trial) for trial in trials if trial.difference):
+        known = "every number is right to 1 part in 100,000"
+        step = "look for float32 on the way, for a constant that is rounded, and for a small number that is added"
+        return ("known", known), ("next", step)
     if len(right) > len(trials) // 3:
         known = f"{len(right)} of {len(trials)} calls are right"  # the first wrong one stands under "called"
         step = "what is special about the call that goes wrong, compared with those that are right?"

@@ -32,6 +32,36 @@ SECOND_IS_AXIS = (
     "np.max, np.min, np.sum and their like take one array, and read a second one as the axis",
     "np.maximum and np.minimum compare two things entry by entry",
 )
+FRACTION_FOR_WHOLE = (
+    "a float where a whole number is needed",
+    "a float stands where a whole number is needed: as a size, as an axis, or as the end of a slice or a range",
+    "// gives a whole number where / gives a float; np.maximum compares two things, np.max reads the second as an axis",
+)
+NUMBER_FOR_ROW = (
+    "a single number where a row belongs",
+    "a single number reaches a function that needs an axis: a loop over one vector gives its numbers, not rows",
+    "let the function work on the whole of x: @ and axis=-1 act on the last axis, whatever comes before it",
+)
+NUMBER_FOR_ARRAY = (
+    "a single number where an array belongs",
+    "in this call a single number is treated as an array, and it has no axes, entries or methods of arrays",
+    "np.maximum, np.clip, np.copy and other functions of np take both; or begin with x = np.asarray(x)",
+)
+NO_SUCH_FUNCTION = (
+    "a function NumPy does not have",
+    "NumPy has no function of this name; PyTorch may have one",
+    "compare the names: np.concatenate is torch.cat, np.expand_dims or [..., None] is unsqueeze",
+)
+TOO_MANY_ARGUMENTS = (
+    "too many arguments in a call",
+    "the answer calls a function with more arguments than it takes",
+    "which names stand in the brackets of its definition? a given function takes one array: f(x)",
+)
+FUNCTION_HANDED_ON = (
+    "no array handed on",
+    "a given function receives something that is no array, such as a function that was not called",
+    "f(ln(x)) calls ln first and hands its result on; f(ln) hands on ln itself",
+)
 NOTHING_TO_STACK = (
     "no rows",
     "there are no rows in this call, and np.stack, np.concatenate and np.vstack need at least one array",
@@ -41,6 +71,11 @@ AXES_TAKEN_APART = (
     "a fixed number of axes",
     "a shape is taken apart into a fixed number of names, and this call has another number of axes",
     "x.shape[-1] is the last axis whatever comes before it; ... stands for all the others",
+)
+AXIS_MISSING = (
+    "a fixed number of axes",
+    "an axis is asked for that the array of this call does not have",
+    "count from the end: -1 is the last axis, -2 the one before it; ... stands for all the others",
 )
 OUT_OF_MEMORY = (
     "more memory than there is",
@@ -137,12 +172,31 @@ KNOWN = (
     ("TypeError", "converted to a scalar index", SECOND_IS_AXIS),
     ("TypeError", "can be converted to Python scalars", ARRAY_IN_MATH),
     ("TypeError", "can be converted to a scalar", ARRAY_IN_MATH),
-    ("TypeError", "object cannot be interpreted as an integer", SECOND_IS_AXIS),
+    ("TypeError", "object cannot be interpreted as an integer", FRACTION_FOR_WHOLE),
+    ("TypeError", "slice indices must be integers", FRACTION_FOR_WHOLE),
+    ("TypeError", "indices must be integers or slices, not float", FRACTION_FOR_WHOLE),
+    ("AxisError", "axis -1 is out of bounds for array of dimension 0", NUMBER_FOR_ROW),
     ("AxisError", "is out of bounds for array of dimension 0", SECOND_IS_AXIS),
+    ("ValueError", "does not have enough dimensions (has 0", NUMBER_FOR_ROW),
+    ("TypeError", "len() of unsized object", NUMBER_FOR_ARRAY),
+    ("TypeError", "float64' has no len()", NUMBER_FOR_ARRAY),
+    ("TypeError", "iteration over a 0-d array", NUMBER_FOR_ARRAY),
+    ("TypeError", "float' object is not iterable", NUMBER_FOR_ARRAY),
+    ("TypeError", "float' object is not subscriptable", NUMBER_FOR_ARRAY),
+    ("AttributeError", "'float' object has no attribute", NUMBER_FOR_ARRAY),
+    ("AttributeError", "'int' object has no attribute", NUMBER_FOR_ARRAY),
+    ("AttributeError", "module 'numpy' has no attribute", NO_SUCH_FUNCTION),
+    ("TypeError", "positional argument but", TOO_MANY_ARGUMENTS),
+    ("TypeError", "positional arguments but", TOO_MANY_ARGUMENTS),
+    ("TypeError", "the given function takes arrays and numbers", FUNCTION_HANDED_ON),
     ("OverflowError", "math range error", MATH_TOO_LARGE),
     ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
     ("ValueError", "need at least one array to", NOTHING_TO_STACK),
     ("ValueError", "values to unpack", AXES_TAKEN_APART),
+    ("IndexError", "Dimension out of range", AXIS_MISSING),
+    ("RuntimeError", "the number of subscripts in the equation", AXIS_MISSING),
+    ("ValueError", "einstein sum subscripts string contains too many", AXIS_MISSING),
+    ("ValueError", "operand has more dimensions than subscripts", AXIS_MISSING),
     ("TypeError", "required positional argument", TOO_FEW_ARGUMENTS),
     ("TypeError", "positional argument but", TOO_MANY_ARGUMENTS),
     ("TypeError", "positional arguments but", TOO_MANY_ARGUMENTS),

@@ -140,9 +140,12 @@ def _changed_trees(tree) -> Iterator[tuple]:
 
 def _named_replacements(place: tuple, node, parameters: list[str]) -> Iterator[tuple]:
     """Yield `(sentence, replacement)` for what could stand in a place by mistake."""
-    before = shown(node)
+    whole = isinstance(node, ast.Constant) and isinstance(place[0], (ast.expr, ast.keyword))
+    before = shown(place[0] if whole else node)
     for replacement in _replacements(node, parameters):
-        after = shown(replacement)
+        _put(place, replacement)
+        after = shown(place[0] if whole else replacement)  # a bare number would say nothing
+        _put(place, node)
         if before != after:
             yield f"`{after}` stands where `{before}` belongs", replacement
     if isinstance(place[0], (ast.Return, ast.Lambda)):
@@ -439,6 +442,9 @@ def _general_slips(parameters: tuple[str, ...]) -> list[CountSlip]:
         for sentence, change in (
             ("everything is counted twice", lambda total, *args: 2 * _number(total)),
             ("everything is counted half", lambda total, *args: exact(_number(total), 2)),
+            ("the result is given in thousands", lambda total, *args: exact(_number(total), 10**3)),
+            ("the result is given in millions", lambda total, *args: exact(_number(total), 10**6)),
+            ("the result is given in billions", lambda total, *args: exact(_number(total), 10**9)),
             ("1 is added to the result", lambda total, *args: _number(total) + 1),
             ("1 is subtracted from the result", lambda total, *args: _number(total) - 1),
             ("the sign is turned round", lambda total, *args: -_number(total)),

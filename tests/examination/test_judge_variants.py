@@ -26,7 +26,7 @@ def usual(x):
 def test_an_edit_of_another_way_to_write_the_oracle_is_found():
     exercise = made_up(oracle=halves, misconceptions=(), variants=(usual,))
     verdict = verdict_on(lambda x: 1 / (2 + np.exp(-x)), exercise)
-    assert "`2` stands where `1` belongs" in verdict.message
+    assert "`2 + np.exp(-x)` stands where `1 + np.exp(-x)` belongs" in verdict.message
     assert verdict_on(lambda x: 1 / (2 + np.exp(-x)), made_up(oracle=halves, misconceptions=())).misconception is None
 
 

@@ -157,8 +157,12 @@ def itanh(x):
 
 ROOT = math.sqrt(2)
 WRONG = [
-    ("gelu", lambda x: 0.5 * x * (1 + erf(x / math.sqrt(3))), "`3` stands where `2` belongs"),
-    ("gelu", lambda x: 0.5 * x * (2 + erf(x / ROOT)), "`2` stands where `1` belongs"),
+    ("gelu", lambda x: 0.5 * x * (1 + erf(x / math.sqrt(3))), "`math.sqrt(3)` stands where `math.sqrt(2)` belongs"),
+    (
+        "gelu",
+        lambda x: 0.5 * x * (2 + erf(x / ROOT)),
+        "`2 + erf(x / math.sqrt(2))` stands where `1 + erf(x / math.sqrt(2))` belongs",
+    ),
     ("gelu", lambda x: x * (1 + erf(x)), "the factor 1/2 is missing, and"),
     ("gelu", lambda x: 0.5 * x * (1 + erf(-x / ROOT)), "erf enters with a minus"),
     ("gelu", lambda x: 0.5 * x * (1 + erf(x / ROOT)) + x, "x is added to the result"),
@@ -184,7 +188,7 @@ WRONG = [
     ("gelu_tanh", lambda x: x * activations.sigmoid(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)), "half of what"),
     ("gelu_tanh", lambda x: itanh(x) + x, "x is added to the result"),
     ("gelu_tanh", lambda x: 0.5 * x * (1 + math.tanh(x)), "for single numbers"),
-    ("silu", lambda x: x / (2 + np.exp(-x)), "`2` stands where `1` belongs"),
+    ("silu", lambda x: x / (2 + np.exp(-x)), "`2 + np.exp(-x)` stands where `1 + np.exp(-x)` belongs"),
     ("silu", lambda x: x * np.exp(x) / (1 + np.exp(x)), "exp(x) overflows"),
     ("silu", lambda x: x * np.exp(-x) / (1 + np.exp(-x)), "stands where"),
     ("silu", lambda x: x / (1 + np.exp(-np.abs(x))), "is taken of |x|"),
@@ -197,7 +201,7 @@ WRONG = [
     ("silu", lambda x: x * (1 + np.tanh(x)), "tanh"),
     ("dead_units", lambda H: int((H.mean(axis=0) == 0).sum()), "its sum is zero"),
     ("dead_units", lambda H: int((H.sum(axis=1) == 0).sum()), "tokens without any active unit"),
-    ("dead_units", lambda H: int((np.prod(H, axis=0) == 0).sum()), "zero on at least one token"),
+    ("dead_units", lambda H: int((np.prod(H, axis=0) == 0).sum()), "the product of its values is zero"),
     ("dead_units", lambda H: int(np.isclose(H, 0).all(axis=0).sum()), "stays close to zero"),
     ("dead_units", lambda H: int((np.linalg.norm(H, axis=0) < 1e-12).sum()), "stays close to zero"),
     ("dead_units", lambda H: int((H.std(axis=0) == 0).sum()), "do not change from token to token"),

@@ -183,7 +183,7 @@ WRONG = [
     ("swiglu_d_ff", lambda d, m: (8 * d // 3 + m) // m * m, "one multiple is added also when"),
     ("swiglu_d_ff", lambda d, m: 8 * d // 3 - 8 * d // 3 % m, "rounded down to a multiple"),
     ("swiglu_d_ff", lambda d, m: math.ceil(8 * d // 3 / m), "number of multiples"),
-    ("swiglu_d_ff", lambda d, m: math.ceil(7 * d // 3 / m) * m, "`7` stands where `8` belongs"),
+    ("swiglu_d_ff", lambda d, m: math.ceil(7 * d // 3 / m) * m, "`7 * d` stands where `8 * d` belongs"),
     ("swiglu_d_ff", lambda d, m: math.ceil(16 * d // 3 / m) * m, "two thirds of 8 d"),
     ("swiglu_d_ff", lambda d, m: math.ceil(2 * d / 3 / m) * m, "two thirds of d instead of 4 d"),
     ("swiglu_d_ff", lambda d, m: math.ceil(8 * (d + 1) // 3 / m) * m, "d + 1 stands in the place of d"),
