@@ -482,7 +482,7 @@ WRONG = [
      "`2 * b1` stands where `b1` belongs"),
     ("feed_forward_columns", "tokens left in the columns",
      lambda x, W1, b1, W2, b2: W2 @ relu(W1 @ x.T + b1[:, None]) + b2[:, None],
-     "x is turned with .T and the result is turned back"),
+     "the result is not turned back: positions are its columns"),
     ("linear_collapse", "the biases simply added", lambda W1, b1, W2, b2: (W1 @ W2, b1.sum() + b2),
      "b1 is added without going through W2"),
     ("linear_collapse", "the matrix alone", lambda W1, b1, W2, b2: W1 @ W2, "an array came back where"),

@@ -156,7 +156,7 @@ def _take(value, depth: int, budget: list) -> Seen:
         return Seen("text", name, value[:LARGEST_TEXT])
     if kind is list:
         return _take_list(value, name, depth, budget)
-    if issubclass(kind, tuple):  # named tuples too, read by the methods of tuple itself
+    if issubclass(kind, tuple) and kind.__module__ != "torch.return_types":  # read by the methods of tuple itself
         return _take_list(tuple(tuple.__iter__(value)), "tuple", depth, budget)
     if kind is range:
         return _take_list(list(value[: LONGEST_LIST + 1]), "list", depth, budget)

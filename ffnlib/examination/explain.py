@@ -93,7 +93,7 @@ def _tuple_of_arrays(trial: Trial) -> bool:
     """Return whether a tuple of arrays came back that cannot be meant as the rows of the result."""
     seen, right = trial.observation.returned, trial.expected
     arrays = seen.kind == "tuple" and all(part.kind == "array" and part.shape for part in seen.value)
-    rows = right is not None and right.value.ndim and len(right.value) == len(seen.value)
+    rows = right is not None and right.value.shape == (len(seen.value), *seen.value[0].shape)
     return arrays and not rows
 
 
@@ -403,18 +403,6 @@ def searched(exercise: Exercise, trials: list[Trial]):
             return f"{causes[0]}; or {causes[1]}", either, found[0].next
         if found or time.thread_time() > deadline:
             return None
-    return None
-
-
-def wrapped_round(wrong: list[Trial]):
-    """Name counts that are off by whole multiples of what 32 or 64 bits can hold, in every call that goes wrong."""
-    pairs = [_got_and_expected(trial) for trial in wrong]
-    if not all(type(value) is int for pair in pairs for value in pair):
-        return None
-    for bits in (64, 32):
-        if all((expected - got) % 2**bits == 0 for got, expected in pairs):
-            because = f"whole numbers of {bits} bits overflow: the result is off by a multiple of 2^{bits}"
-            return "integer overflow", because, "compute with Python's own whole numbers, int(...), which have no end"
     return None
 
 

@@ -184,7 +184,6 @@ def _cause(exercise, evidence: Evidence, trials: list[Trial], wrong: list[Trial]
         or explain.order_of_rows(exercise, wrong)
         or explain.neighbouring_shape(wrong)
         or explain.overflowed(wrong)
-        or explain.wrapped_round(wrong)
         or explain.cut_off(wrong)
         or explain.loop_left_early(wrong)
         or explain.changed_input(exercise, [trial for trial in trials if trial.observation.changed])

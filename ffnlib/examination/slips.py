@@ -442,9 +442,6 @@ def _general_slips(parameters: tuple[str, ...]) -> list[CountSlip]:
         for sentence, change in (
             ("everything is counted twice", lambda total, *args: 2 * _number(total)),
             ("everything is counted half", lambda total, *args: exact(_number(total), 2)),
-            ("the result is given in thousands", lambda total, *args: exact(_number(total), 10**3)),
-            ("the result is given in millions", lambda total, *args: exact(_number(total), 10**6)),
-            ("the result is given in billions", lambda total, *args: exact(_number(total), 10**9)),
             ("1 is added to the result", lambda total, *args: _number(total) + 1),
             ("1 is subtracted from the result", lambda total, *args: _number(total) - 1),
             ("the sign is turned round", lambda total, *args: -_number(total)),

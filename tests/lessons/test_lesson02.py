@@ -95,7 +95,7 @@ WRONG_C = (
     (lambda W1, W2, x: str(W2 @ np.maximum(0, W1 @ x)), "text"),
     (lambda x, W1, W2: W2 @ np.maximum(0, W1 @ x), "in this order"),
     (lambda W1, W2, x: np.asmatrix(W2 @ np.maximum(0, W1 @ x)), "matrix"),
-    (lambda W1, W2, x: np.round(W2 @ np.maximum(0, W1 @ x)), None),
+    (lambda W1, W2, x: np.round(W2 @ np.maximum(0, W1 @ x)), "rounded to whole numbers"),
     (lambda W1, W2, x: W2 @ np.maximum(0.1, W1 @ x), None),
     (lambda W1, W2, x: W2 @ np.maximum(0, W1 @ x) + W2 @ np.minimum(0, W1 @ x) * 0.2, None),
 )

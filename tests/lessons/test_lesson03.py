@@ -148,6 +148,7 @@ POSITION_WISE = (
     "a function that gives the same row everywhere",
     "the identity",
     "a layer norm",
+    "a ReLU",
     "a feed-forward layer with rounding noise",
 )
 
@@ -298,7 +299,7 @@ WRONG = (
     (default_tolerance_of_one_percent, "too loose"),
     (zeros_elsewhere, "every row changed in turn"),
     (prefixes, "prefixes"),
-    (sums, "sums compared"),
+    (sums, "totals compared"),
     (exact, "exactly equal"),
     (same_row_everywhere, "equal rows"),
     (batch, "rows in a batch"),

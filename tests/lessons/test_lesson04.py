@@ -317,7 +317,7 @@ WRONG_PLACES = (
     ("pre_norm", lambda x, f, ln: x + f(ln(x + f(ln(x)))), None),
     ("pre_norm", lambda x, ln, f: x + f(ln(x)), "arguments in another order"),
     ("pre_norm", lambda x, f, ln: x + f(ln), "no array handed on"),
-    ("pre_norm", lambda x, f, ln: (x, f(ln(x))), "several arrays"),
+    ("pre_norm", lambda x, f, ln: (x, f(ln(x))), "several for one"),
     ("pre_norm", lambda x, f, ln: x + np.tanh(f(ln(x))), None),
     ("post_norm", lambda x, f, ln: x + f(ln(x)), "pre-norm"),
     ("post_norm", lambda x, f, ln: ln(f(x)), "no residual, post-norm"),

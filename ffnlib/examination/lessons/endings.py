@@ -22,6 +22,16 @@ def _rounded(program, places: int) -> Misconception:
     )
 
 
+def row_by_row(program) -> Misconception:
+    """Return the misconception that runs a program on one row of the first argument after another."""
+    return Misconception(
+        "loops over the rows",
+        lambda x, *others: np.array([program(row, *others) for row in x]),
+        "a loop takes the rows of x one by one: one vector alone has no rows, and no rows at all leave no numbers",
+        "@ and axis=-1 act on the last axis, whatever comes before it",
+    )
+
+
 def whole_for_whole(program) -> Misconception:
     """Return the misconception that writes a program's result into an array of the first argument's integer type."""
 

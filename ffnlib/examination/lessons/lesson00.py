@@ -20,6 +20,7 @@ def warm_up_probes(rng):
         call(rng.integers(-9, 9, size=4)),
         call(np.zeros((0, 2))),
         call(-5),
+        call(rng.normal(size=(2, 3, 2))),
     )
 
 

@@ -37,6 +37,7 @@ def relu_probes(rng):
         call(np.zeros((0, 4))),
         call(rng.normal(size=(4, 6))[:, ::2].T),
         call(rng.normal(size=9) * 1e6),
+        call(rng.normal(size=(2, 3, 4)) * 1e-3),
     )
 
 
@@ -66,6 +67,7 @@ RELU = Exercise(
         Misconception("logistic", lambda x: 1 / (1 + np.exp(-np.clip(x, -700, 700))), "the logistic function is computed: sigma can mean any activation, here it is the ReLU", "below zero the result is exactly 0"),
         Misconception("hyperbolic tangent", lambda x: np.tanh(x), "tanh is computed", "positive numbers pass unchanged"),
         Misconception("SiLU", lambda x: x / (1 + np.exp(-np.clip(x, -700, 700))), "x times the logistic function of x is computed (SiLU)", "below zero the result is exactly 0"),
+        Misconception("GELU", lambda x: _gelu(x), "GELU is computed", "below zero the result is exactly 0"),
         Misconception("ELU", lambda x: np.where(np.asarray(x) > 0, x, np.expm1(np.minimum(x, 0))), "exp(x) - 1 is returned below zero (the ELU)", "below zero the result is exactly 0"),
         Misconception("drops the negatives", lambda x: x[x > 0], "the negative numbers are left out", "the result keeps the shape of x"),
         Misconception("only the first axis", lambda x: np.maximum(0, np.asarray(x)[:1]) if np.ndim(x) else np.maximum(0, x), "only the first row is computed", "every entry of x has a result"),
@@ -115,6 +117,17 @@ def _positions_mixed(x, W1, b1, W2, b2):
     return feed_forward(mixed, W1, b1, W2, b2)
 
 
+def _first_row_only(x, W1, b1, W2, b2):
+    for row in x:
+        return feed_forward(row, W1, b1, W2, b2)
+
+
+def _last_row_only(x, W1, b1, W2, b2):
+    for row in x:
+        result = feed_forward(row, W1, b1, W2, b2)
+    return result
+
+
 FEED_FORWARD_SLIPS = (
     Misconception("no ReLU", lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2 + b2, "the ReLU is left out, so the layer is one linear map", "look between the two products: what happens to a negative hidden value?"),
     Misconception("ReLU after W2", lambda x, W1, b1, W2, b2: relu((x @ W1 + b1) @ W2 + b2), "ReLU is applied after W2 instead of before it", "look at the line with W2: can its result be negative in your version?"),
@@ -148,6 +161,16 @@ FEED_FORWARD_SLIPS = (
     Misconception("parentheses missing", lambda x, W1, b1, W2, b2: relu(x @ W1) + b1 @ W2 + b2, "the parentheses around the hidden values are missing: @ comes before +, so b1 meets W2", "which sum must be there before the second product?"),
     Misconception("parenthesis closed too late", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1 @ W2 + b2), "the parenthesis of the ReLU closes at the end: @ comes before +, so b1 meets W2", "which sum must be there before the second product?"),
     Misconception("loops over the rows", lambda x, W1, b1, W2, b2: np.array([relu(row @ W1 + b1) @ W2 + b2 for row in x]), "a loop takes the rows of x one by one: one vector alone has no rows, and no rows at all leave no numbers", "x @ W1 serves one row, many and none"),
+    Misconception("returns in the loop", _first_row_only, "the first row's result comes back: the return stands inside the loop", "collect the rows first; or do without the loop: x @ W1 serves one row, many and none"),
+    Misconception("last row kept", _last_row_only, "the loop over the rows keeps the last row's result only", "collect the rows; or do without the loop: x @ W1 serves one row, many and none"),
+    Misconception("last unit kept", lambda x, W1, b1, W2, b2: relu(x @ W1[:, -1:] + b1[-1:]) @ W2[-1:] + b2, "only the last hidden unit counts", "in a loop over the units: = where += belongs?"),
+    Misconception("last unit left out", lambda x, W1, b1, W2, b2: feed_forward(x, W1[:, :-1], b1[:-1], W2[:-1], b2), "the last hidden unit is left out", "where does the loop over the units end?"),
+    Misconception("b2 for each unit", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W2 + len(b1) * b2, "b2 is added once for every hidden unit", "b2 is added once, after the loop"),
+    Misconception("W1 transposed for W2", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W1.T + b2, "W1 transposed stands in the place of W2", "W2 is a matrix of its own"),
+    Misconception("W2 transposed for W1", lambda x, W1, b1, W2, b2: relu(x @ W2.T + b1) @ W2 + b2, "W2 transposed stands in the place of W1", "W1 is a matrix of its own"),
+    Misconception("ReLU on W1", lambda x, W1, b1, W2, b2: (x @ relu(W1) + b1) @ W2 + b2, "ReLU is applied to W1 instead of to the hidden values", "the product comes first, then b1, then the cut"),
+    Misconception("cut off at six", lambda x, W1, b1, W2, b2: np.clip(x @ W1 + b1, 0, 6) @ W2 + b2, "the hidden values are also cut off at 6 (ReLU6)", "positive hidden values pass unchanged, however large"),
+    Misconception("cut off at one", lambda x, W1, b1, W2, b2: np.clip(x @ W1 + b1, 0, 1) @ W2 + b2, "the hidden values are also cut off at 1", "positive hidden values pass unchanged, however large"),
     Misconception("W1 and W2 exchanged", lambda x, W1, b1, W2, b2: relu(x @ W2 + b1) @ W1 + b2, "W1 and W2 have changed places", "which matrix does x meet first?"),
     Misconception("biases exchanged", lambda x, W1, b1, W2, b2: relu(x @ W1 + b2) @ W2 + b1, "b1 and b2 have changed places", "b1 belongs to the hidden values"),
     Misconception("b1 at both places", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W2 + b1, "b1 is added at both places", "the second bias is b2"),
@@ -233,6 +256,10 @@ def _in_columns(misconception: Misconception) -> Misconception:
 COLUMN_LAYOUTS = (
     Misconception("formula for one column vector", lambda x, W1, b1, W2, b2: W2 @ relu(W1 @ x + b1) + b2, "the formula for one column vector, W2 relu(W1 x + b1) + b2, is applied as it stands: it fits one vector, and here positions are rows", "x @ W1.T is W1 x for every row at once"),
     Misconception("turned there and back", lambda x, W1, b1, W2, b2: (W2 @ relu(W1 @ x.T + b1[:, None]) + b2[:, None]).T, "x is turned with .T and the result is turned back: right for one matrix, wrong for one vector and for a batch, where .T turns round all axes", "x @ W1.T needs no turning of x"),
+    Misconception("turned and not back", lambda x, W1, b1, W2, b2: W2 @ relu(W1 @ x.T + b1[:, None]) + b2[:, None], "x is turned with .T and the result is not turned back: positions are its columns", "x @ W1.T needs no turning of x"),
+    Misconception("one row at a time", lambda x, W1, b1, W2, b2: np.array([W2 @ relu(W1 @ row + b1) + b2 for row in x]), "a loop takes the rows of x one by one: right for one matrix, while one vector alone has no rows and a batch has matrices", "x @ W1.T serves one row, many and none"),
+    Misconception("places exchanged, rows", lambda x, W1, b1, W2, b2: relu(x @ W2 + b1) @ W1 + b2, "W1 and W2 have changed places: the shapes fit, and the numbers are others", "x meets W1 first: which axis of W1 has d_model entries?"),
+    Misconception("b1 as a column", lambda x, W1, b1, W2, b2: relu(x @ W1.T + b1[:, None]) @ W2.T + b2, "b1 is added as a column, along the positions", "x @ W1.T + b1 adds b1 to every row"),
     Misconception("turned there and back, biases as rows", lambda x, W1, b1, W2, b2: (W2 @ relu(W1 @ x.T + b1) + b2).T, "x is turned with .T, and the biases are added along its positions", "x @ W1.T + b1 adds b1 to every row"),
     Misconception("row convention", feed_forward, "the row convention x @ W1 is used", "here each row of W1 belongs to one hidden unit: which axis of W1 meets x?"),
     Misconception("reshaped", lambda x, W1, b1, W2, b2: feed_forward(x, W1.reshape(W1.shape[::-1]), b1, W2.reshape(W2.shape[::-1]), b2), "the matrices are reshaped instead of transposed: the shapes are right, the numbers stand elsewhere", "W1.T turns rows into columns"),
@@ -290,6 +317,10 @@ LINEAR_COLLAPSE = Exercise(
         Misconception("ReLU kept", lambda W1, b1, W2, b2: (relu(W1) @ W2, relu(b1) @ W2 + b2), "a ReLU is applied to the weights", "the activation is removed: nothing is cut"),
         Misconception("b2 twice", lambda W1, b1, W2, b2: (W1 @ W2, b1 @ W2 + 2 * b2), "b2 is added twice", "count how often b2 occurs in (x W1 + b1) W2 + b2"),
         Misconception("b1 subtracted", lambda W1, b1, W2, b2: (W1 @ W2, b2 - b1 @ W2), "b1 enters with a minus", "check the sign of b1 W2"),
+        Misconception("stars for products", lambda W1, b1, W2, b2: (W1 * W2, b1 * W2 + b2), "* stands where @ belongs: it multiplies entry by entry", "@ is the matrix product, * is not"),
+        Misconception("star between the matrices", lambda W1, b1, W2, b2: (W1 * W2, b1 @ W2 + b2), "* stands between the matrices: it multiplies entry by entry", "@ is the matrix product, * is not"),
+        Misconception("b1 through W1", lambda W1, b1, W2, b2: (W1 @ W2, W1 @ b1 + b2), "b1 goes through W1", "b1 is added after W1, so it goes through W2"),
+        Misconception("ReLU on b1", lambda W1, b1, W2, b2: (W1 @ W2, relu(b1) @ W2 + b2), "a ReLU is applied to b1", "the activation is removed: nothing is cut"),
         Misconception("elementwise product", lambda W1, b1, W2, b2: (W1 * W2.T, b1 @ W2 + b2), "the matrices are multiplied entry by entry", "@ is the matrix product, * is not"),
     ),
     hints=(

@@ -81,6 +81,8 @@ SELF_TEST_C = Exercise(
         Misconception("pre-activations only", lambda W1, W2, x: W1 @ x, "W1 x is returned", "the ReLU and the product with W2 are missing"),
         Misconception("product with x only", lambda W1, W2, x: W2 @ W1, "x is left out", "what does the layer do with its input?"),
         Misconception("entry by entry", lambda W1, W2, x: np.sum(W2 * relu(W1 @ x)[None, :], axis=0), "W2 is multiplied column by column and summed over the wrong axis", "each output is one row of W2 times the hidden values"),
+        Misconception("stars for products", lambda W1, W2, x: W2 * relu(W1 * x), "* stands where @ belongs: it multiplies entry by entry", "@ multiplies and sums"),
+        Misconception("first unit only", lambda W1, W2, x: W2[:, 0] * max(0, W1[0] @ x), "only the first hidden unit counts", "in a loop over the units: is there a return inside it?"),
         Misconception("not summed", lambda W1, W2, x: W2 * relu(W1 @ x), "the products of W2 and the hidden values are not summed", "@ multiplies and sums, * multiplies only"),
         Misconception("summed up", lambda W1, W2, x: np.sum(W2 @ relu(W1 @ x)), "the outputs are added up", "the result is a vector with d_model entries"),
         Misconception("residual added", lambda W1, W2, x: x + W2 @ relu(W1 @ x), "x is added to the result: the residual connection belongs to the block around the layer", "what does the formula of the layer alone return?"),
@@ -125,6 +127,7 @@ def trace_hidden_probes(rng):
         call(np.array([-1e-12, 1e-12, 0.0, -0.0, 400.0])),
         call((rng.normal(size=14) + 0.4)[::-2]),
         call(np.array([5.0, -1.0, 0.5, 2.0, -3.0, 0.0])),
+        call(np.array([-2.0, 1.5, 0.0, 1.5, 0.5, 1.5, -2.0])),
     )
 
 
@@ -157,6 +160,9 @@ TRACE_HIDDEN = Exercise(
         Misconception("descending indices", _trace(active=lambda h: np.flatnonzero(h > 0)[::-1]), "the indices are in descending order", "ascending order is asked for"),
         Misconception("indices by size", _trace(active=lambda h: np.argsort(-h, kind="stable")[: int(np.sum(h > 0))]), "the indices are ordered by the size of the activation", "ascending order of the positions is asked for"),
         Misconception("indices by rising size", _trace(active=lambda h: np.argsort(h, kind="stable")[len(h) - int(np.sum(h > 0)) :]), "the indices are ordered by the size of the activation, smallest first", "ascending order of the positions is asked for"),
+        Misconception("first of equal values", _trace(active=lambda h: np.array([list(h).index(value) for value in h if value > 0], dtype=int)), "the index of a value is looked up, and equal values all get the first one's", "go through the positions: enumerate(h), or np.flatnonzero(h > 0)"),
+        Misconception("last of equal values", _trace(active=lambda h: np.array([np.flatnonzero(h == value)[-1] for value in h if value > 0], dtype=int)), "the index of a value is looked up, and equal values all get the last one's", "go through the positions: enumerate(h), or np.flatnonzero(h > 0)"),
+        Misconception("equal values once", _trace(sparsity=lambda h: 1 - len(set(h[h > 0].tolist())) / len(h)), "equal values are counted once in the share", "count positions, not different values"),
         Misconception("a column of indices", _trace(active=lambda h: np.argwhere(h > 0)), "the indices stand in a column, as np.argwhere returns them", "np.flatnonzero gives a plain vector of positions"),
         Misconception("number of active units", _trace(active=lambda h: np.sum(h > 0)), "the number of active units is returned instead of their indices", "which positions are active?"),
         Misconception("first active only", _trace(active=lambda h: np.flatnonzero(h > 0)[:1]), "only the first active unit is listed", "all active units are asked for"),

@@ -53,6 +53,7 @@ def _position_wise(rng) -> tuple:
         (_given("a function that gives the same row everywhere", 3, lambda X: np.tile(c, (len(X), 1))), rng.normal(size=(3, 3))),
         (_given("the identity", 2, lambda X: X * 1.0), rng.normal(size=(3, 2))),
         (_given("a layer norm", 4, lambda X: (X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)), rng.normal(size=(6, 4))),
+        (_given("a ReLU", 3, relu), rng.normal(size=(6, 3))),
         (_given("a feed-forward layer with rounding noise", 3, lambda X: noisy(X) * (1 + 1e-14 * len(X))), rng.normal(size=(5, 3))),
     )
 
@@ -96,6 +97,12 @@ def _mixing(rng) -> tuple:
         (_given("a rotation by an angle that grows with the position", 2, rotated), rng.normal(size=(9, 2))),
         (_given("a layer that adds the last row everywhere", 3, lambda X: layer(X) + X[-1:]), rng.normal(size=(20, 3))),
         (_given("the mean of every pair of rows", 3, pairs), rng.normal(size=(8, 3))),
+        (_given("a layer that adds the last row to its middle number", 3, lambda X: layer(X) + X[-1:] * [0, 1, 0]), rng.normal(size=(9, 3))),
+        (_given("a layer that moves a piece of the last row from one number to the next", 3, lambda X: layer(X) + X[-1:, :1] * [1, -1, 0]), rng.normal(size=(9, 3))),
+        (_given("a layer whose sign changes with every further row", 3, lambda X: layer(X) * (-1) ** (len(X) - 1)), rng.normal(size=(4, 3))),
+        (_given("a layer from which the number of other rows is subtracted", 3, lambda X: layer(X) - len(X) + 1), rng.normal(size=(5, 3))),
+        (_given("a layer to which the number of other rows is added", 3, lambda X: layer(X) + len(X) - 1), rng.normal(size=(5, 3))),
+        (_given("a layer whose result is halved unless the row is alone", 3, lambda X: layer(X) / min(len(X), 2)), rng.normal(size=(5, 3))),
     )
 
 
@@ -111,6 +118,7 @@ def _nearly(rng) -> tuple:
     return (
         (_given("a layer into which 1/1000 of the last row leaks", 3, leak), rng.normal(size=(20, 3))),
         (_given("a layer into which a trace of the last row leaks", 3, small_leak), rng.normal(size=(20, 3))),
+        (_given("a layer far from zero into which 1/300 of the last row leaks", 3, lambda X: 10 + np.tanh(X @ M) + sigmoid(X[-1:]) / 300), rng.normal(size=(9, 3))),
     )
 
 
@@ -240,6 +248,21 @@ ROW_TESTS = (
     ("sums compared", lambda f, X: _same(np.sum(_alone(f, X), axis=0), np.sum(f(X), axis=0)), "sums or means over the rows are compared instead of the rows", "compare row t with row t"),
     ("rows in any order", lambda f, X: _same(np.sort(_alone(f, X), axis=0), np.sort(f(X), axis=0)), "the rows are compared without their order", "compare row t with row t"),
     ("row lengths compared", lambda f, X: _same(np.linalg.norm(_alone(f, X)), np.linalg.norm(f(X))), "lengths are compared instead of entries", "compare every entry of row t with row t"),
+    ("suffixes", lambda f, X: all(_same(f(X[t:])[0], f(X)[t]) for t in range(len(X))), "the last rows are run together without those before them, so a function that looks ahead passes", "run each row on its own: X[t:t+1]"),
+    ("totals compared", lambda f, X: _same(np.sum(_alone(f, X)), np.sum(f(X))), "sums or means over all entries are compared instead of the rows", "compare row t with row t"),
+    ("one number of each row", lambda f, X: _same(_alone(f, X)[:, 0], f(X)[:, 0]), "only the first number of each row is compared", "compare whole rows"),
+    ("row sums compared", lambda f, X: _same(np.sum(_alone(f, X), axis=1), np.sum(f(X), axis=1)), "the sums of the rows are compared instead of their entries", "compare every entry of row t with row t"),
+    ("length of each row compared", lambda f, X: _same(np.linalg.norm(_alone(f, X), axis=1), np.linalg.norm(f(X), axis=1)), "the lengths of the rows are compared instead of their entries", "compare every entry of row t with row t"),
+    ("sizes compared", lambda f, X: _same(np.abs(_alone(f, X)), np.abs(f(X))), "the entries are compared without their sign", "compare the entries, then take the size of the difference"),
+    ("largest entry compared", lambda f, X: np.array_equal(np.argmax(_alone(f, X), axis=1), np.argmax(f(X), axis=1)), "only the place of the largest entry is compared", "compare every entry of row t with row t"),
+    ("differences of one sign", lambda f, X: bool(np.max(f(X) - _alone(f, X)) < 1e-6), "a result that is too small passes: the differences are compared without np.abs", "np.abs(f(X) - alone)"),
+    ("differences of the other sign", lambda f, X: bool(np.max(_alone(f, X) - f(X)) < 1e-6), "a result that is too large passes: the differences are compared without np.abs", "np.abs(f(X) - alone)"),
+    ("quotients compared", lambda f, X: bool(np.all(np.abs(f(X) / _alone(f, X) - 1) < 1e-6)), "the results are divided by each other, and 0 / 0 is not a number", "compare the difference with 1e-6"),
+    ("one per cent let pass", lambda f, X: bool(np.allclose(f(X), _alone(f, X), rtol=1e-2)), "differences of one per cent are let pass", "compare with a tolerance of 1e-6"),
+    ("neighbours together", lambda f, X: all(_same(f(X[t : t + 2]), f(X)[t : t + 2]) for t in range(len(X) - 1)), "two neighbouring rows are run together", "run each row on its own: X[t:t+1]"),
+    ("one row taken away", lambda f, X: all(_same(f(np.delete(X, t, 0)), np.delete(f(X), t, 0)) for t in range(len(X))), "one row is taken away and the others are watched, so a row is never alone", "run each row on its own: X[t:t+1]"),
+    ("only the shapes of the rows", lambda f, X: _alone(f, X).shape == f(X).shape, "every row is run on its own, and its numbers are not compared", "compare alone with f(X)"),
+    ("answer turned round", lambda f, X: not _same(_alone(f, X), f(X)), "True and False are exchanged", "True means: every row alone gives the same"),
     ("compared with one row", lambda f, X: _same(_alone(f, X), np.tile(f(X)[:1], (len(X), 1))), "every row is compared with one and the same row, so that a constant alone passes", "compare row t of f(X) with f of row t"),
 )
 
@@ -381,7 +404,7 @@ def global_probes(rng):
     """Draw odd sizes without a common factor, a model's size, one token, one feature."""
     T = int(rng.choice([7, 11, 13, 17, 19]))
     d = int(rng.choice([23, 29, 31, 37, 41]))
-    return (call(T, d), call(d, T), call(2048, 4096), call(3, 10), call(1, 6), call(5, 1), call(9, 9), call(127, 3))
+    return (call(T, d), call(d, T), call(2048, 4096), call(3, 10), call(1, 6), call(5, 1), call(9, 9), call(127, 3), call(1001, 303))
 
 
 GLOBAL_PARAMETERS = Exercise(
@@ -400,14 +423,15 @@ GLOBAL_PARAMETERS = Exercise(
         Misconception("rows and columns added", lambda T, d: 2 * T * d, "rows and columns are added instead of multiplied", "a matrix has rows times columns entries"),
         Misconception("with a bias", lambda T, d: (T * d) ** 2 + T * d, "a bias for each of the T d outputs is added", "no bias is asked for"),
         Misconception("with a bias of d", lambda T, d: (T * d) ** 2 + d, "a bias of d is added", "no bias is asked for"),
-        Misconception("two matrices", lambda T, d: 2 * (T * d) ** 2, "two matrices are counted", "one dense matrix is asked for"),
-        Misconception("expanded four times", lambda T, d: 4 * (T * d) ** 2, "the matrix expands to four times its width", "T d inputs, T d outputs"),
+        Misconception("two matrices", lambda T, d: 2 * (T * d) ** 2, "two matrices are counted, or two operations for each entry", "one dense matrix is asked for"),
+        Misconception("expanded four times", lambda T, d: 4 * (T * d) ** 2, "the matrix expands to four times its width, or four bytes are counted for each entry", "entries are asked for: T d inputs, T d outputs"),
         Misconception("whole layer with four times the width", lambda T, d: 8 * (T * d) ** 2, "two matrices with an expansion of 4 are counted", "one dense matrix T d x T d"),
         Misconception("position-wise layer", lambda T, d: 8 * d * d, "the position-wise layer with d_ff = 4 d is counted", "one dense matrix over all T d numbers"),
         Misconception("causal", lambda T, d: T * (T + 1) // 2 * d * d, "only the blocks from earlier to later tokens are counted", "dense: every token reads every token"),
         Misconception("strictly causal", lambda T, d: T * (T - 1) // 2 * d * d, "only the blocks between different tokens, in one direction, are counted", "dense: every token reads every token, itself included"),
         Misconception("without the diagonal blocks", lambda T, d: T * (T - 1) * d * d, "the blocks from a token to itself are left out", "dense: every token reads itself as well"),
         Misconception("symmetric", lambda T, d: T * d * (T * d + 1) // 2, "the matrix is taken to be symmetric", "every entry is a parameter of its own"),
+        Misconception("half", lambda T, d: (T * d) ** 2 // 2, "half of the entries are counted", "every entry is a parameter of its own"),
         Misconception("without the diagonal", lambda T, d: T * d * (T * d - 1), "the diagonal is left out", "every entry is a parameter"),
         Misconception("difference to position-wise", lambda T, d: (T * d) ** 2 - d * d, "the position-wise matrix is subtracted", "the number of parameters itself is asked for"),
         Misconception("T squared times d to the fourth", lambda T, d: T * T * d**4, "d is squared twice", "(T d) squared is T squared times d squared"),

@@ -113,7 +113,6 @@ LAYER_NORM_SLIPS = (
     Misconception("sum of squares", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / np.sqrt(np.sum((x - row_mean(x)) ** 2, axis=-1, keepdims=True) + eps) + beta, "the squares are summed and not divided by d", "the variance is a mean"),
     Misconception("divided by the tokens", lambda x, gamma, beta, eps: gamma * (x - np.sum(x, axis=-1, keepdims=True) / len(x)) / np.sqrt(np.sum((x - np.sum(x, axis=-1, keepdims=True) / len(x)) ** 2, axis=-1, keepdims=True) / len(x) + eps) + beta, "the sums are divided by len(x), the length of the first axis, instead of d", "the last axis has x.shape[-1] entries"),
     Misconception("mean not squared", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / np.sqrt(row_mean_square(x) - row_mean(x) + eps) + beta, "the mean itself, not its square, is subtracted from the mean of the squares", "the variance is the mean of the squares minus the square of the mean"),
-    row_by_row(lambda x, gamma, beta, eps: layer_norm(x, gamma, beta, eps)),
     Misconception("mean absolute deviation", lambda x, gamma, beta, eps: gamma * (x - row_mean(x)) / (row_mean(np.abs(x - row_mean(x))) + eps) + beta, "the mean absolute deviation stands in the place of the standard deviation", "square, average, add eps, take the root"),
     Misconception("unit length", lambda x, gamma, beta, eps: gamma * x / np.sqrt(np.sum(np.square(x), axis=-1, keepdims=True) + eps) + beta, "each row is scaled to length 1", "subtract the mean, divide by the standard deviation"),
     Misconception("unit length, no eps", lambda x, gamma, beta, eps: gamma * x / np.linalg.norm(x, axis=-1, keepdims=True) + beta, "each row is scaled to length 1, without eps", "subtract the mean, divide by the standard deviation"),
@@ -136,7 +135,7 @@ LAYER_NORM = Exercise(
     oracle=layer_norm,
     returns=Array(),
     library="ffnlib.layer.layer_norm",
-    misconceptions=LAYER_NORM_SLIPS,
+    misconceptions=(*LAYER_NORM_SLIPS, row_by_row(layer_norm)),
     hints=(
         "Look at one row of numbers: subtract its mean, divide by its standard deviation, then scale and shift.",
         "np.mean and np.var over axis=-1 with keepdims=True keep an axis of length 1 that meets x again.",
@@ -281,7 +280,7 @@ ADD_AND_NORM = Exercise(
         Misconception("sum standardised, then x", lambda x, y, gamma, beta, eps: gamma * (x - row_mean(x + y)) / np.sqrt(row_variance(x + y) + eps) + beta, "mean and variance are those of the sum, and x alone is normalised with them", "x + y stands in the numerator as well"),
         Misconception("statistics of x", lambda x, y, gamma, beta, eps: gamma * (x + y - row_mean(x)) / np.sqrt(row_variance(x) + eps) + beta, "x + y is normalised with the mean and variance of x", "take mean and variance of the sum"),
         Misconception("statistics of y", lambda x, y, gamma, beta, eps: gamma * (x + y - row_mean(y)) / np.sqrt(row_variance(y) + eps) + beta, "x + y is normalised with the mean and variance of y", "take mean and variance of the sum"),
-        *(_of_the_sum(slip) for slip in LAYER_NORM_SLIPS if slip.name != "residual added"),
+        *(_of_the_sum(slip) for slip in LAYER_NORM.misconceptions if slip.name != "residual added"),
         Misconception("sum added again", lambda x, y, gamma, beta, eps: x + y + layer_norm(x + y, gamma, beta, eps), "the sum is added once more after the norm", "the norm comes last"),
     ),
     hints=(

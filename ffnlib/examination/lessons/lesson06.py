@@ -8,7 +8,7 @@ import numpy as np
 
 from ffnlib.activations import gelu, gelu_tanh, sigmoid, silu
 from ffnlib.examination.exercise import Array, Count, Exercise, Grammar, Misconception, call
-from ffnlib.examination.lessons.endings import added_up, negated, rounded, whole_for_whole
+from ffnlib.examination.lessons.endings import added_up, negated, rounded, row_by_row, whole_for_whole
 
 # ---------------------------------------------------------------- swiglu
 
@@ -123,6 +123,9 @@ SWIGLU_SLIPS = (
     Misconception("positions averaged", lambda x, W_gate, W_up, W_down: swiglu(_over_positions(x, np.mean), W_gate, W_up, W_down), "the positions are averaged first, so every row sees the others", "each row of x goes through the layer alone"),
     Misconception("first position only", lambda x, W_gate, W_up, W_down: swiglu(x[..., :1, :], W_gate, W_up, W_down) + 0 * x if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the first position's result is used everywhere", "each row of x has its own result"),
     Misconception("sum over positions", lambda x, W_gate, W_up, W_down: np.sum(swiglu(x, W_gate, W_up, W_down), axis=-2) if np.ndim(x) > 1 else swiglu(x, W_gate, W_up, W_down), "the results are summed over the positions", "the result has the shape of x"),
+    Misconception("result scaled by sqrt(d_model)", lambda x, W_gate, W_up, W_down: (silu(x @ W_gate) * (x @ W_up)) @ W_down / np.sqrt(W_gate.shape[0]), "the result is divided by the root of d_model", "the layer has no scale"),
+    Misconception("SiLU of the sum", lambda x, W_gate, W_up, W_down: silu(x @ W_gate + x @ W_up) @ W_down, "gate and up are added, and SiLU is applied to their sum", "SiLU bends the gate, and the gate multiplies"),
+    row_by_row(swiglu),
     *rounded(swiglu),
     whole_for_whole(swiglu),
     *added_up(swiglu),
@@ -194,6 +197,7 @@ FUSED_SLIPS = (
     Misconception("matrix cut along the first axis", lambda x, W_gate_up, W_down: _gated(*(x @ half for half in np.split(W_gate_up, 2, axis=0)), W_down), "the matrix is cut along its first axis, which has d_model entries", "the halves lie side by side along the last axis: axis=-1", raises="ValueError"),
     Misconception("fused matrix transposed", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up.T)[..., : len(W_down)], (x @ W_gate_up.T)[..., len(W_down) :], W_down), "W_gate_up is transposed: that is the other convention", "W_gate_up has shape (d_model, 2 d_ff)"),
     Misconception("both transposed", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up.T)[..., : len(W_down)], (x @ W_gate_up.T)[..., len(W_down) :], W_down.T), "W_gate_up and W_down are transposed: that is the other convention", "W_gate_up has shape (d_model, 2 d_ff)", raises="ValueError"),
+    Misconception("cut at half of d_model", lambda x, W_gate_up, W_down: (lambda h, n: _gated(h[..., :n], h[..., n:], W_down))(x @ W_gate_up, W_gate_up.shape[0] // 2), "the cut is made at half of d_model instead of half of the columns", "W_gate_up.shape[1] // 2, or W_down.shape[0]"),
     Misconception("first columns of width d_model", lambda x, W_gate_up, W_down: _gated((x @ W_gate_up)[..., : np.shape(x)[-1]], (x @ W_gate_up)[..., np.shape(x)[-1] :], W_down), "the cut is made at d_model instead of d_ff", "each half has d_ff columns: W_down has d_ff rows"),
 )
 
@@ -283,6 +287,8 @@ SWIGLU_D_FF = Exercise(
         Misconception("down to a multiple of 8 d / 3 rounded up", lambda d, multiple_of: -(-8 * d // 3) // multiple_of * multiple_of, "8 d / 3 is rounded up first and then down to a multiple", "it is the other way round: floor, then up"),
         Misconception("multiple added", lambda d, multiple_of: 8 * d // 3 + multiple_of, "multiple_of is added to the width", "the next multiple above the width is asked for"),
         Misconception("multiple minus one added", lambda d, multiple_of: 8 * d // 3 + multiple_of - 1, "multiple_of - 1 is added, and the rest is not cut off", "after adding, divide and multiply by multiple_of"),
+        Misconception("brackets of the sum", lambda d, multiple_of: 8 * d // 3 + multiple_of - 1 // multiple_of * multiple_of, "the brackets around the sum are missing: only the 1 is divided by multiple_of", "(floor(8 d / 3) + multiple_of - 1) // multiple_of * multiple_of"),
+        Misconception("floor before the 4", lambda d, multiple_of: _up(4 * int(2 * d / 3), multiple_of), "2 d / 3 is cut to a whole number before it is multiplied by 4", "multiply first: 8 * d // 3"),
         Misconception("rest added", lambda d, multiple_of: 8 * d // 3 + 8 * d // 3 % multiple_of, "the rest is added to the width", "multiple_of minus the rest is missing up to the next multiple"),
         Misconception("ungated width", lambda d, multiple_of: 4 * d, "4 d, the width of the ungated layer, is returned", "the gated layer has a third matrix, so its width is 2/3 of that"),
         _of(4, "ungated width, rounded up", "4 d, the width of the ungated layer, is rounded up"),
@@ -364,6 +370,7 @@ def gated_parameters_probes(rng):
     """Draw odd and even widths whose ratio is not a whole number, a known model's, and d_ff below d."""
     return (
         call(4096, 11008),
+        call(20_011, 80_039),
         call(int(rng.integers(60, 90)) * 2 + 1, int(rng.integers(200, 300))),
         call(int(rng.integers(90, 130)), int(rng.integers(17, 40)) * 2 + 1),
         call(int(rng.integers(10, 20)), int(rng.integers(40, 60))),
@@ -430,8 +437,6 @@ GATED_FFN_PARAMETERS = Exercise(
         factors=(
             ("every weight is counted twice, as a multiply-add is", lambda total, d, d_ff: 2 * total),
             ("the result is given in bytes of fp32", lambda total, d, d_ff: 4 * total),
-            ("the result is given in thousands", lambda total, d, d_ff: total / 1e3),
-            ("the result is given in millions", lambda total, d, d_ff: total / 1e6),
             ("the result is multiplied by d once more", lambda total, d, d_ff: total * d),
             ("the result is divided by d", lambda total, d, d_ff: total // d),
             ("the result is divided by d_ff", lambda total, d, d_ff: total // d_ff),

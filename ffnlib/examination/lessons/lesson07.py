@@ -91,6 +91,7 @@ def ffn_parameters_probes(rng):
         call(512, 2048, True),
         call(4096, 11_008, False),
         call(1, 5, True),
+        call(20_011, 80_039, True),
     )
 
 
@@ -125,6 +126,10 @@ FFN_PARAMETERS = Exercise(
         Misconception("b1 left out", lambda d, d_ff, bias: 2 * d * d_ff + bias * d, "b1 is left out", "b1 has d_ff numbers"),
         Misconception("one number a bias", lambda d, d_ff, bias: 2 * d * d_ff + 2 * bias, "each bias is counted as a single number", "b1 has one number for every hidden unit, b2 one for every output"),
         Misconception("the flag added", lambda d, d_ff, bias: 2 * d * d_ff + bias, "the flag itself is added as 1", "with biases the layer gains d_ff + d numbers"),
+        Misconception("choice without brackets", lambda d, d_ff, bias: 2 * d * d_ff + d_ff + d if bias else 0, "the brackets around `d_ff + d if bias else 0` are missing, so that without biases the whole is 0", "put brackets around the choice"),
+        Misconception("the flag multiplies", lambda d, d_ff, bias: 2 * d * d_ff * (1 + bias), "the flag multiplies the matrices instead of adding d_ff + d", "b1 has d_ff numbers, b2 has d"),
+        Misconception("b1 always", lambda d, d_ff, bias: 2 * d * d_ff + d_ff + bias * d, "b1 is counted whether or not the layer has biases, b2 only with them", "without biases there is neither b1 nor b2"),
+        Misconception("b2 always", lambda d, d_ff, bias: 2 * d * d_ff + bias * d_ff + d, "b2 is counted whether or not the layer has biases, b1 only with them", "without biases there is neither b1 nor b2"),
         Misconception("biases only", lambda d, d_ff, bias: bias * (d_ff + d), "the matrices are left out", "a matrix from d to d_ff has d times d_ff entries"),
         Misconception("biases as a matrix", lambda d, d_ff, bias: 2 * d * d_ff + bias * d * d_ff, "the biases are counted as a matrix", "a bias is a vector: b1 has d_ff numbers, b2 has d"),
         Misconception("sides added", lambda d, d_ff, bias: 2 * (d + d_ff) + bias * (d_ff + d), "the sides of each matrix are added instead of multiplied", "a matrix with d rows and d_ff columns has d times d_ff entries"),
@@ -174,7 +179,7 @@ FFN_PARAMETERS = Exercise(
             ("d more are added, as for an RMSNorm", lambda terms, d, d_ff, bias: {**terms, "norm": d}),
         ),
         factors=(
-            ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
+            ("everything is doubled, as for two operations or two bytes a parameter", lambda total, *args: 2 * total),
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
@@ -204,6 +209,7 @@ def attention_parameters_probes(rng):
         call(768, 12, 12),
         call(head, 1, 1),
         call(15 * small, 15, 5),
+        call(35_007, 3, 1),
     )
 
 
@@ -244,6 +250,8 @@ ATTENTION_PARAMETERS = Exercise(
         Misconception("whole d in key heads", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * d * d * n_kv_heads, "every key and value head is given d numbers instead of d / n_heads", "the head size is d / n_heads"),
         Misconception("head size 64", lambda d, n_heads, n_kv_heads: 2 * d * n_heads * 64 + 2 * d * n_kv_heads * 64, "the head size is taken as 64", "here a head has d / n_heads numbers"),
         Misconception("head size 128", lambda d, n_heads, n_kv_heads: 2 * d * n_heads * 128 + 2 * d * n_kv_heads * 128, "the head size is taken as 128", "here a head has d / n_heads numbers"),
+        Misconception("key heads of 64", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * d * n_kv_heads * 64, "the heads of keys and values are given 64 numbers", "here a head has d / n_heads numbers"),
+        Misconception("key heads of 128", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * d * n_kv_heads * 128, "the heads of keys and values are given 128 numbers", "here a head has d / n_heads numbers"),
         Misconception("head inputs", lambda d, n_heads, n_kv_heads: 2 * (n_heads + n_kv_heads) * (d // n_heads) ** 2, "every head reads only its own d / n_heads numbers of the input", "every head reads all d numbers of the input"),
         Misconception("biases added", lambda d, n_heads, n_kv_heads: 2 * d * d + 2 * _kv(d, n_heads, n_kv_heads) + 2 * d + 2 * n_kv_heads * (d // n_heads), "a bias is counted for each projection", "this attention has no biases"),
         Misconception("4 d^2 + 4 d", lambda d, n_heads, n_kv_heads: 4 * d * d + 4 * d, "n_kv_heads is ignored, and a bias is counted for each projection", "this attention has no biases, and keys have n_kv_heads heads"),
@@ -283,7 +291,7 @@ ATTENTION_PARAMETERS = Exercise(
             ("everything is tripled", lambda total, *args: 3 * total),
             ("one head is counted instead of all", lambda total, d, n_heads, n_kv_heads: exact(total, n_heads)),
             ("every head is given d numbers instead of d / n_heads", lambda total, d, n_heads, n_kv_heads: total * n_heads),
-            ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
+            ("everything is doubled, as for two operations or two bytes a parameter", lambda total, *args: 2 * total),
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
@@ -403,6 +411,14 @@ DECODER_PARAMETERS = Exercise(
         Misconception("biases of attention added", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * (2 * d + 2 * n_kv_heads * (d // n_heads))), "biases are counted in attention", "this decoder has no biases"),
         Misconception("output bias added", _decoder_plus(lambda vocab, *_: vocab), "a bias for every word of the vocabulary is added", "this decoder has no biases"),
         Misconception("cross-attention added", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * (2 * d * d + 2 * d * n_kv_heads * (d // n_heads))), "two attentions are counted in every layer", "a decoder without an encoder has no cross-attention"),
+        Misconception("choice of the FFN without brackets", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * (3 - 3 * d * d_ff) if gated else 0), "the brackets around `3 if gated else 2` are missing, so that a gated FFN counts as 3", "put brackets around the choice before you multiply"),
+        Misconception("choice of the embeddings without brackets", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: 1 - vocab * d if tied else 0), "the brackets around `1 if tied else 2` are missing, so that tied embeddings count as 1", "put brackets around the choice before you multiply"),
+        Misconception("choice of everything", lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: vocab * d if tied else decoder_parameters(vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied), "the brackets around the choice of the embeddings are missing, so that a tied model has nothing else", "put brackets around the choice before you add"),
+        Misconception("no table when tied", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: -vocab * d if tied else 0), "a tied model is given no embeddings at all", "tied means shared: one matrix"),
+        Misconception("final norm in every layer", _decoder_plus(lambda vocab, d, n_layers, *_: (n_layers - 1) * d), "the final norm is counted in every layer", "two norms in each layer, and one at the end"),
+        Misconception("gated width reduced", taking(decoder_parameters, d_ff=lambda d_ff, gated, **_: 2 * d_ff // 3 if gated else d_ff), "d_ff is reduced to 2/3 in a gated FFN", "use the d_ff that is given"),
+        Misconception("group size", taking(decoder_parameters, n_kv_heads=lambda n_heads, n_kv_heads, **_: n_heads // n_kv_heads), "the keys are given n_heads / n_kv_heads heads, which is how many queries share one", "keys have n_kv_heads heads"),
+        Misconception("biases everywhere", _decoder_plus(lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: n_layers * (d_ff + 5 * d)), "d_ff + d biases are counted in each FFN and 4 d in each attention", "this decoder has no biases"),
         Misconception("always LLaMA-7B", lambda vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied: 6_738_415_616, "the number of LLaMA-7B comes back for every model", "use the eight arguments"),
     ),
     hints=(
@@ -447,7 +463,7 @@ DECODER_PARAMETERS = Exercise(
             ("three embedding matrices are counted", lambda terms, vocab, d, *args: {**terms, "input": 2 * vocab * d, "output": vocab * d}),
         ),
         factors=(
-            ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
+            ("everything is doubled, as for two operations or two bytes a parameter", lambda total, *args: 2 * total),
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
@@ -478,6 +494,7 @@ def encoder_decoder_probes(rng):
         call(512, 2048, 6),
         call(1024, 4096, 6),
         call(other + 1, other + 1, 5),
+        call(6007, 24_029, 3),
     )
 
 
@@ -535,6 +552,8 @@ ENCODER_DECODER_PARAMETERS = Exercise(
         Misconception("biases of attention, none in the FFN", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, attention_bias=1, bias=0), "attention is given biases and the FFN none", "here it is the other way round"),
         Misconception("as nn.Transformer", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, attention_bias=1, final=4 * d), "biases are counted in attention, and a norm is added after each stack, as PyTorch's nn.Transformer has", "here attention has no biases and no norm follows a stack"),
         Misconception("norm after each stack", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, final=4 * d), "a norm is added after each stack", "no norm at the end here"),
+        Misconception("n_layers on the encoder only", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, decoder=0) + _stacks(d, d_ff, 1, encoder=0), "n_layers multiplies the encoder block only", "put brackets around the sum of both blocks"),
+        Misconception("n_layers on the decoder only", lambda d, d_ff, n_layers: _stacks(d, d_ff, 1, decoder=0) + _stacks(d, d_ff, n_layers, encoder=0), "n_layers multiplies the decoder block only", "put brackets around the sum of both blocks"),
         Misconception("norm at the end", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, final=2 * d), "a norm is added at the end", "no norm at the end here"),
         Misconception("encoder only", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, decoder=0), "only the encoder is counted", "n_layers encoder blocks and n_layers decoder blocks"),
         Misconception("decoder only", lambda d, d_ff, n_layers: _stacks(d, d_ff, n_layers, encoder=0), "only the decoder is counted", "n_layers encoder blocks and n_layers decoder blocks"),
@@ -591,7 +610,7 @@ ENCODER_DECODER_PARAMETERS = Exercise(
         ),
         factors=(
             ("half of it is counted: n_layers is shared between the two stacks", lambda total, *args: exact(total, 2)),
-            ("everything is doubled, as for two bytes a parameter", lambda total, *args: 2 * total),
+            ("everything is doubled, as for two operations or two bytes a parameter", lambda total, *args: 2 * total),
             ("everything is multiplied by 4, as for four bytes a parameter", lambda total, *args: 4 * total),
         ),
     ),
@@ -663,6 +682,10 @@ FFN_SHARE = Exercise(
         Misconception("missing brackets", lambda vocab, d, n_layers, d_ff: 2 * d * d_ff * n_layers / (vocab * d) + n_layers * (4 * d * d + 2 * d * d_ff), "the fraction bar ends after vocab * d", "put brackets round everything below the fraction bar"),
         Misconception("gated", lambda vocab, d, n_layers, d_ff: 3 * d_ff * n_layers / (vocab + 4 * d * n_layers + 3 * d_ff * n_layers), "three FFN matrices are counted, as in a gated FFN", "W1 and W2: 2 d d_ff"),
         Misconception("one FFN matrix", lambda vocab, d, n_layers, d_ff: d_ff * n_layers / (vocab + 4 * d * n_layers + d_ff * n_layers), "one FFN matrix is counted", "W1 and W2: 2 d d_ff"),
+        Misconception("gated above", lambda vocab, d, n_layers, d_ff: 1.5 * ffn_share(vocab, d, n_layers, d_ff), "three FFN matrices are counted above the fraction bar", "W1 and W2: 2 d d_ff"),
+        Misconception("one FFN matrix below", lambda vocab, d, n_layers, d_ff: 2 * d_ff * n_layers / (vocab + 4 * d * n_layers + d_ff * n_layers), "one FFN matrix is counted below the fraction bar", "W1 and W2: 2 d d_ff"),
+        Misconception("n_layers below on attention only", lambda vocab, d, n_layers, d_ff: 2 * d_ff * n_layers / (vocab + 4 * d * n_layers + 2 * d_ff), "below the fraction bar n_layers multiplies attention only", "put brackets around what is in every layer"),
+        Misconception("no brackets below", lambda vocab, d, n_layers, d_ff: 2 * d * d_ff * n_layers / vocab * d + n_layers * (4 * d * d + 2 * d * d_ff), "the brackets around the whole below the fraction bar are missing: only vocab divides", "put brackets around the whole"),
         Misconception("one FFN matrix above", lambda vocab, d, n_layers, d_ff: ffn_share(vocab, d, n_layers, d_ff) / 2, "one FFN matrix is counted above the fraction bar", "W1 and W2: 2 d d_ff"),
         Misconception("3 d^2", lambda vocab, d, n_layers, d_ff: 2 * d_ff * n_layers / (vocab + 3 * d * n_layers + 2 * d_ff * n_layers), "attention is counted as 3 d^2: the output projection is left out", "queries, keys, values and output: 4 d^2"),
         Misconception("biases counted", lambda vocab, d, n_layers, d_ff: n_layers * (2 * d * d_ff + d_ff + d) / (vocab * d + n_layers * (4 * d * d + 2 * d * d_ff + d_ff + d)), "the biases of the FFN are counted", "the formula has no biases"),
