@@ -52,11 +52,6 @@ NO_SUCH_FUNCTION = (
     "NumPy has no function of this name; PyTorch may have one",
     "compare the names: np.concatenate is torch.cat, np.expand_dims or [..., None] is unsqueeze",
 )
-TOO_MANY_ARGUMENTS = (
-    "too many arguments in a call",
-    "the answer calls a function with more arguments than it takes",
-    "which names stand in the brackets of its definition? a given function takes one array: f(x)",
-)
 FUNCTION_HANDED_ON = (
     "no array handed on",
     "a given function receives something that is no array, such as a function that was not called",
@@ -186,8 +181,6 @@ KNOWN = (
     ("AttributeError", "'float' object has no attribute", NUMBER_FOR_ARRAY),
     ("AttributeError", "'int' object has no attribute", NUMBER_FOR_ARRAY),
     ("AttributeError", "module 'numpy' has no attribute", NO_SUCH_FUNCTION),
-    ("TypeError", "positional argument but", TOO_MANY_ARGUMENTS),
-    ("TypeError", "positional arguments but", TOO_MANY_ARGUMENTS),
     ("TypeError", "the given function takes arrays and numbers", FUNCTION_HANDED_ON),
     ("OverflowError", "math range error", MATH_TOO_LARGE),
     ("TypeError", "Cannot cast ufunc", FRACTIONS_IN_WHOLE),
