@@ -17,6 +17,7 @@ import warnings
 from builtins import (
     BaseException,
     Exception,
+    abs,
     bool,
     callable,
     complex,
@@ -36,6 +37,7 @@ from builtins import (
 )
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -152,6 +154,8 @@ def _take(value, depth: int, budget: list) -> Seen:
     if kind is Fraction:
         size = int.bit_length(value.numerator) + int.bit_length(value.denominator)
         return Seen("fraction", name, value) if size <= LARGEST_INTEGER else Seen("large", name)
+    if kind is Decimal:
+        return _take_decimal(value, name)
     if kind is str:
         return Seen("text", name, value[:LARGEST_TEXT])
     if kind is list:
@@ -163,6 +167,15 @@ def _take(value, depth: int, budget: list) -> Seen:
     if kind is dict or kind is OrderedDict or kind is defaultdict:
         return _take_dict(value, name, depth, budget)
     return _take_array(value, kind, name)
+
+
+def _take_decimal(value: Decimal, name: str) -> Seen:
+    """Return a decimal number as the fraction it is."""
+    _, digits, exponent = Decimal.as_tuple(value)
+    if type(exponent) is not int:  # not a number, or infinite
+        return Seen("float", name, float(value))
+    large = 4 * (len(digits) + abs(exponent)) > LARGEST_INTEGER
+    return Seen("large", name) if large else Seen("fraction", name, Fraction(value))
 
 
 def _take_list(value, name: str, depth: int, budget: list) -> Seen:

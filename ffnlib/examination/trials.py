@@ -10,7 +10,7 @@ from ffnlib.examination import evidence as gathering
 from ffnlib.examination.compare import Difference, difference
 from ffnlib.examination.evidence import Observation, Raised
 from ffnlib.examination.exercise import Exercise, Indices, Parts, Remote
-from ffnlib.examination.forms import Reading, read
+from ffnlib.examination.forms import TUPLE_AROUND, Reading, read
 
 LOW_PRECISION = 2e-5  # relative: what float32 carries through a few sums
 
@@ -75,7 +75,15 @@ def put_to_trial(exercise: Exercise, args: tuple, seen: Observation) -> Trial:
     """Return one call with what the oracle gives for it beside what was seen."""
     expected, error = outcome(exercise, exercise.oracle, args)
     reading = _normalised(exercise.returns, read(exercise.returns, seen.returned), args) if seen.returned else None
+    reading = _as_one_row(reading, expected) if reading and reading.complaint is TUPLE_AROUND else reading
     return Trial(args, expected, error, seen, reading, _difference(exercise, args, expected, error, seen, reading))
+
+
+def _as_one_row(reading: Reading, expected: Reading | None) -> Reading:
+    """Return a tuple around a vector as an array with one row, where one row is what is asked for."""
+    if reading.value is None or expected is None or np.shape(expected.value) != (1, *reading.value.shape):
+        return reading
+    return Reading(reading.value[None], (*reading.notes, "a tuple of numbers was read as an array"))
 
 
 def _difference(exercise, args, expected, error: Raised | None, seen: Observation, reading) -> Difference | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import importlib
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -377,6 +379,12 @@ def test_rows_that_are_right_by_themselves_are_no_part_of_several():
     assert verdict.misconception == "negated", verdict.message
 
 
+def test_one_row_in_a_tuple_is_one_row_and_one_array_in_a_tuple_is_not_that_array():
+    rows = made_up(probes=lambda rng: tuple(call(rng.normal(size=(n, 3))) for n in (2, 1, 4)))
+    assert verdict_on(lambda x: tuple(2 * row for row in x), rows).passed
+    assert verdict_on(lambda x: (2 * x,), rows).misconception == "tuple around"
+
+
 def test_none_inside_several_results_is_told_with_what_returns_it():
     verdict = verdict_on(lambda x: {"low": None, "high": np.max(x)}, RECORD)
     assert "in low: None stands where a number is asked for" in verdict.message
@@ -432,6 +440,35 @@ def test_how_many_calls_are_right_is_told_beside_an_error_nobody_knows():
 @pytest.mark.parametrize("container", [collections.OrderedDict, lambda found: collections.defaultdict(float, found)])
 def test_a_dict_of_collections_is_a_dict(container):
     assert verdict_on(lambda x: container({"low": float(np.min(x)), "high": float(np.max(x))}), RECORD).passed
+
+
+Ends = collections.namedtuple("Ends", "low high")
+
+
+def test_a_named_tuple_is_a_tuple_whatever_else_it_says():
+    ends = made_up(
+        oracle=lambda x: (x[0], x[-1]), returns=Parts(("low", "high"), (Number(), Number())), misconceptions=()
+    )
+    vectors = dataclasses.replace(ends, probes=lambda rng: (call(rng.normal(size=3)), call(rng.normal(size=4))))
+    assert verdict_on(lambda x: Ends(x[0], x[-1]), vectors).passed
+
+    class Liar(tuple):
+        def __iter__(self):
+            return iter((0.0, 0.0))
+
+        def __eq__(self, other):
+            return True
+
+    assert verdict_on(lambda x: Liar((x[0], x[-1])), vectors).passed
+    assert not verdict_on(lambda x: Liar((x[0], x[0])), vectors).passed
+
+
+@pytest.mark.parametrize(
+    ("decimal", "status"), [("16", "passed"), ("16.5", "not-yet"), ("nan", "not-yet"), ("1e999999", "not-yet")]
+)
+def test_a_decimal_number_is_read_as_the_number_it_is(decimal, status):
+    once = dataclasses.replace(COUNT, probes=lambda rng: (call(3, 5), call(3, 5)))
+    assert verdict_on(lambda a, b: Decimal(decimal), once).status == status
 
 
 def test_a_range_is_a_list_of_numbers_however_long():

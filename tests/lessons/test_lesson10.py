@@ -174,6 +174,7 @@ RIGHT = {
     ],
     "capacity": [
         lambda t, E, k, factor: int((Decimal(str(factor)) * t * k / E).to_integral_value(ROUND_CEILING)),
+        lambda t, E, k, factor: (Decimal(str(factor)) * t * k / E).to_integral_value(ROUND_CEILING),
         lambda t, E, k, factor: -(-Fraction(repr(float(factor))) * t * k // E),
         lambda t, E, k, factor: math.ceil(Fraction(str(factor)) * Fraction(t * k, E)),
         lambda t, E, k, factor: -(-t * k * round(factor * 1000) // (1000 * E)),

@@ -94,6 +94,7 @@ RIGHT = (
     ("kv_contributions", rows_by_loops),
     ("kv_contributions", Contributions()),
     ("kv_contributions", leave_one_out),
+    ("kv_contributions", lambda x, W1, b1, W2: tuple(max(0, c) * row for c, row in zip(x @ W1 + b1, W2))),
     ("kv_contributions", lambda x, W1, b1, W2: np.einsum("f,fd->fd", np.maximum(0, x @ W1 + b1), W2)),
     ("kv_contributions", lambda x, W1, b1, W2: (W2.T * np.maximum(0, x @ W1 + b1)).T),
     ("kv_contributions", lambda x, W1, b1, W2: layer.hidden_units(x, W1, b1).reshape(-1, 1) * W2),

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -151,12 +152,19 @@ def layer_by_library(W1, b1, W2, b2, x, v, C):
     return [W1, editing.rank_one_update(W2.T, key, v - b2 - W2 @ key, C).T, b2]
 
 
+Layer = namedtuple("Layer", "W1 W2 b2")
+
+
+def layer_with_names(*args):
+    return Layer(*layer_by_library(*args))
+
+
 def layer_in_lists(W1, b1, W2, b2, x, v, C):
     hidden = W1 @ x + b1
     return W1.copy().tolist(), by_rows(W2, C, np.where(hidden > 0, hidden, 0), v - b2).tolist(), b2.tolist()
 
 
-@pytest.mark.parametrize("answer", [layer_by_library, layer_in_lists])
+@pytest.mark.parametrize("answer", [layer_by_library, layer_in_lists, layer_with_names])
 def test_other_ways_to_the_edited_layer_pass(answer):
     assert_passes("rome_layer", answer)
 
@@ -221,6 +229,7 @@ def scores_by_loops(before, after, target, paraphrases, neighbours):
     [
         scores_by_loops,
         lambda *args: OrderedDict(scores_by_loops(*args)),
+        lambda *args: {name: Decimal(score) for name, score in scores_by_loops(*args).items()},
         lambda b, a, t, p, n: scores(a[0] == t, np.mean(a[p] == t) if len(p) else nan, (a[n] == b[n]).mean() if n.size else np.nan),
         lambda b, a, t, p, n: {"neighbourhood": np.mean(a[n] == b[n]), "efficacy": 1.0 * (a[0] == t), "paraphrase": np.mean(a[p] == t)},
         lambda b, a, t, p, n: dict(zip(("efficacy", "paraphrase", "neighbourhood"), (bool(a[0] == t), 1 - share(a[p] != t), torch.tensor(share((a - b)[n] == 0), dtype=torch.float64)))),
