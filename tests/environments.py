@@ -4,9 +4,12 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from ffnlib.environment import lock
 
 
 def required():
@@ -22,12 +25,18 @@ def environment(name, *requirements):
     folder = cache() / f"{name}-{fingerprint(requirements)}"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     complete = folder / "complete"
-    if not complete.exists():
-        if not required():
-            pytest.skip(f"needs an environment with {', '.join(requirements)}; FFNLIB_REQUIRE_ALL=1 makes it")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
-        complete.touch()
+    if complete.exists():
+        return python
+    if not required():
+        pytest.skip(f"needs an environment with {', '.join(requirements)}; FFNLIB_REQUIRE_ALL=1 makes it")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("a") as file:
+        while not lock(file):  # another process of the same tests makes it
+            time.sleep(0.5)
+        if not complete.exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+            complete.touch()
     return python
 
 
