@@ -45,9 +45,16 @@ def test_a_giant_is_called_large_and_what_is_as_large_as_it_should_be_is_left_al
 
 
 def test_the_time_of_the_judge_is_not_the_submissions(hand_in, grade, monkeypatch):
-    drawn = Examiner._draw
-    monkeypatch.setattr(Examiner, "_draw", lambda self, exercise: (time.sleep(0.8), drawn(self, exercise))[1])
-    (row,) = grade(hand_in("ann.ipynb"), timeout=4)
+    drawn, clock, ahead = Examiner._draw, time.monotonic, [0]
+
+    def draw_for_100_seconds(examiner, exercise):
+        ahead[0] += 100
+        return drawn(examiner, exercise)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead[0])
+    monkeypatch.setattr(Examiner, "_draw", draw_for_100_seconds)
+    (row,) = grade(hand_in("ann.ipynb"), timeout=60)
+    assert ahead[0] >= 100
     assert row["score"] == 4.0, row
 
 
