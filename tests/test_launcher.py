@@ -256,7 +256,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 class Silent(Handler):
     def do_GET(self):
-        self.server.released.wait(60)
+        self.server.released.wait()
 
 
 class Dripping(Handler):
@@ -305,9 +305,7 @@ def test_an_index_that_hangs_is_left_and_the_ordinary_one_used(course, handler):
     with serving(handler) as address:
         course.use_cpu_index(address)
         course.forget_torch()
-        began = time.monotonic()
         assert "gave nothing" in course.start("lab", "--install-only").stdout
-        assert time.monotonic() - began < 60
     assert course.torch_build() == "cuda"
 
 
