@@ -53,6 +53,10 @@ def layer(x, W1, b1, W2, b2):
     return relu(x @ W1 + b1) @ W2 + b2
 
 
+def normal(x):
+    return np.vectorize(statistics.NormalDist().cdf, [float])(np.asarray(x, float))
+
+
 def in_two_loops(x):
     result = np.array(x, dtype=float)
     for i in range(len(result)):
@@ -152,7 +156,7 @@ WRONG = [
     ("warm_up", "float32 on the way", lambda x: (np.asarray(x, np.float32) * 2).astype(float), "1 part in 100,000"),
     ("relu", "right for two axes", lambda x: np.maximum(x, 0) if np.ndim(x) < 3 else x, "11 of 12 calls are right"),
     ("relu", "a threshold of a thousandth", lambda x: np.where(np.asarray(x) > 1e-3, x, 0), "11 of 12 calls are right"),
-    ("relu", "GELU", lambda x: np.asarray(x) * np.vectorize(statistics.NormalDist().cdf, [float])(x),
+    ("relu", "GELU", lambda x: np.asarray(x) * normal(x),
      "GELU is computed"),
     ("relu", "two loops", in_two_loops, "a single number is treated as an array"),
     ("relu", "a method of arrays", lambda x: x.clip(min=0), "a single number is treated as an array"),
@@ -177,6 +181,7 @@ WRONG = [
     ("feed_forward_columns", "rows one by one", lambda x, A, a, B, b: np.array([B @ relu(A @ r + a) + b for r in x]),
      "a loop takes the rows of x one by one"),
     ("linear_collapse", "stars", lambda A, a, B, b: (A * B, a * B + b), "* stands where @ belongs"),
+    ("linear_collapse", "b as a row", lambda A, a, B, b: (A @ B, a[None] @ B + b), "the numbers are right, in shape"),
     ("linear_collapse", "b1 through W1", lambda A, a, B, b: (A @ B, A @ a + b), "b1 goes through W1"),
     ("linear_collapse", "a ReLU on b1", lambda A, a, B, b: (A @ B, relu(a) @ B + b), "a ReLU is applied to b1"),
     ("linear_collapse", "three digits", lambda A, a, B, b: (np.round(A @ B, 3), np.round(a @ B + b, 3)), "3 digits"),
@@ -251,6 +256,8 @@ WRONG = [
     ("gelu", "float32 inside",
      lambda x: 0.5 * x * (1 + np.vectorize(math.erf, [float])(np.float32(x) / np.float32(2**0.5))),
      "1 part in 100,000"),
+    ("gelu", "cut at 6", lambda x: np.where(np.abs(x) > 6, relu(x), x * normal(x)), "1 part in 100,000"),
+    ("silu", "cut at 20", lambda x: np.where(x < -20, 0, silu(np.maximum(x, -20))), "1 part in 100,000"),
     ("swiglu", "a loop", lambda x, G, U, D: np.array([(silu(r @ G) * (r @ U)) @ D for r in x]),
      "takes the rows of x one by one"),
     ("swiglu", "scaled", lambda x, G, U, D: (silu(x @ G) * (x @ U)) @ D / np.sqrt(len(G)),
@@ -385,7 +392,7 @@ RIGHT = [
     ("feed_forward_module", "nothing to train", Frozen),
     ("feed_forward_module", "convolutions", ByConvolution),
     ("feed_forward_module", "its own __call__", Calling),
-    ("gelu", "a distribution", lambda x: x * np.vectorize(statistics.NormalDist().cdf, [float])(np.asarray(x, float))),
+    ("gelu", "a distribution", lambda x: x * normal(x)),
     ("dead_units", "columns", lambda H: sum(not any(column) for column in zip(*H.tolist()))),
     ("swiglu_d_ff", "a next", lambda d, m: next(n for n in range(8 * d // 3, 8 * d // 3 + m) if n % m == 0)),
     ("gated_ffn_parameters", "a fused matrix", lambda d, f: d * (2 * f) + f * d),

@@ -339,6 +339,8 @@ def _filled(trial: Trial) -> tuple[bool, ...] | None:
     if got.shape == right.shape:
         agree = [difference(a, b, LOW_PRECISION) is None for a, b in zip(got, right)]
         empty = [not np.any(row) for row in got]
+        if all(agree):  # what goes wrong is smaller than a row that is missing
+            return (False,) * len(LOOPS)
         first, last = agree[0] and all(empty[1:]), agree[-1] and all(empty[:-1])
         return first, all(agree[:-1]) and empty[-1], empty[0] and all(agree[1:]), last, False, False
     ends = (right[:1], right[-1:])
@@ -349,14 +351,11 @@ def _filled(trial: Trial) -> tuple[bool, ...] | None:
 
 
 def neighbouring_shape(wrong: list[Trial]):
-    """Name a result that has the right numbers in a neighbouring shape."""
-    for trial in wrong:
-        got, expected = (trial.reading or Reading()).value, (trial.expected or Reading()).value
-        if not isinstance(got, np.ndarray) or not isinstance(expected, np.ndarray) or got.shape == expected.shape:
-            return None
-        if got.size != expected.size or difference(got.reshape(expected.shape), expected, 1e-9):
-            return None
-    got, expected = wrong[0].reading.value.shape, wrong[0].expected.value.shape
+    """Name a result, or a part of one, that has the right numbers in a neighbouring shape."""
+    shapes = [_two_shapes(*_got_and_expected(trial)) for trial in wrong]
+    if not all(shapes):
+        return None
+    got, expected = shapes[0]
     if len(got) == 2 and len(expected) == 1:
         return (
             "a column for a vector",
@@ -368,6 +367,19 @@ def neighbouring_shape(wrong: list[Trial]):
         f"the numbers are right, in shape {got} where {expected} is asked for",
         "bring the result into the shape asked for",
     )
+
+
+def _two_shapes(got, expected) -> tuple | None:
+    """Return the shapes of two results, or of their first parts in different shapes, None when the numbers differ."""
+    found = None
+    for a, b in zip(got, expected) if isinstance(expected, tuple) and isinstance(got, tuple) else ((got, expected),):
+        arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+        if arrays and a.shape != b.shape and a.size == b.size:
+            found = found or (a.shape, b.shape)
+            a = a.reshape(b.shape)
+        if a is None or b is None or difference(a, b, 1e-9):
+            return None
+    return found
 
 
 def searched(exercise: Exercise, trials: list[Trial]):

@@ -21,7 +21,7 @@ def activation_probes(rng):
         call(rng.normal(size=(2, 2, 3))),
         call(rng.permutation(np.array([-7, -3, -2, -1, 0, 1, 2, 5]))),
         call(np.concatenate([[0.0], rng.normal(size=4) * 1e-2])),
-        call(large),
+        call(np.concatenate([large, [-21.0, -6.1]])),
         call((rng.normal(size=(4, 6)) * 2)[:, ::2].T),
     )
 
