@@ -156,6 +156,7 @@ WRONG = [
     ("warm_up", "float32 on the way", lambda x: (np.asarray(x, np.float32) * 2).astype(float), "1 part in 100,000"),
     ("relu", "right for two axes", lambda x: np.maximum(x, 0) if np.ndim(x) < 3 else x, "11 of 12 calls are right"),
     ("relu", "a threshold of a thousandth", lambda x: np.where(np.asarray(x) > 1e-3, x, 0), "11 of 12 calls are right"),
+    ("relu", "a threshold of a hundredth", lambda x: np.where(np.asarray(x) > 1e-2, x, 0), "11 of 12 calls are right"),
     ("relu", "GELU", lambda x: np.asarray(x) * normal(x),
      "GELU is computed"),
     ("relu", "two loops", in_two_loops, "a single number is treated as an array"),
