@@ -148,7 +148,23 @@ ONE_BY_ONE_IN_CALCULATION = (
     "map, filter, zip and generators hand their values out one by one, and cannot be calculated with",
     "list(...) makes a list of them, np.array(list(...)) an array",
 )
+MATRIX_FIRST = (
+    "no matrix for np.linalg",
+    "np.linalg.solve and np.linalg.inv are given a vector where a matrix belongs",
+    "np.linalg.solve(A, b) takes the matrix first",
+)
+LIST_FOR_ARRAY = (
+    "a list where an array belongs",
+    "a list is calculated with as if it were an array: + joins lists, and they have no other arithmetic and no .sum()",
+    "np.array(...) makes an array of it",
+)
 KNOWN = (
+    ("AttributeError", "'list' object has no attribute", LIST_FOR_ARRAY),
+    ("TypeError", "can't multiply sequence by non-int", LIST_FOR_ARRAY),
+    ("TypeError", "'list' and", LIST_FOR_ARRAY),
+    ("TypeError", "and 'list'", LIST_FOR_ARRAY),
+    ("TypeError", "bad operand type for unary -: 'list'", LIST_FOR_ARRAY),
+    ("LinAlgError", "must be at least two-dimensional", MATRIX_FIRST),
     ("TypeError", "'function'", FUNCTION_NOT_CALLED),
     ("TypeError", "'builtin_function_or_method'", FUNCTION_NOT_CALLED),
     ("TypeError", "'numpy.ufunc'", FUNCTION_NOT_CALLED),

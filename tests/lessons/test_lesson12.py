@@ -346,6 +346,7 @@ WRONG_UPDATES = [
     (lambda W, C, k, v: refuse(k) or by_inverse(W, C, k / np.linalg.norm(k), v), "the key is scaled to length 1"),
     (lambda W, C, k, v: refuse(k) or (by_inverse(W, C, k, v), by_inverse(0 * W, C, k, v)), "[0] of them is right in every call"),
     (lambda W, C, k, v: refuse(0 * k), "ValueError is raised for arguments that have an answer, in every call"),
+    (lambda W, C, k, v: refuse(k) or W + np.outer(v - W @ k, solve(k, C)), "a vector where a matrix belongs"),
 ]  # fmt: skip
 
 
@@ -436,6 +437,9 @@ WRONG_ATTRIBUTIONS = [
     (lambda grad, w, m: w * np.mean([np.maximum(grad(j / m * w), 0) for j in range(1, m + 1)], axis=0), "gradients below 0"),
     (lambda grad, w, m: np.round(attribution_by_loop(grad, w, m), 2), "the result is rounded to 2 digits"),
     (lambda grad, w, m: w * grad, "a function itself stands in a calculation"),
+    (lambda grad, w, m: np.maximum(attribution_by_loop(grad, w, m), 0), "attributions below 0 are set to 0"),
+    (lambda grad, w, m: np.divide(attribution_by_loop(grad, w, m), np.sum(attribution_by_loop(grad, w, m))), "divided by their sum"),
+    (lambda grad, w, m: w * sum(grad(j / m * w) for j in range(1, m + 1)) / len(w), "divided by the number of units"),
 ]  # fmt: skip
 
 

@@ -121,6 +121,8 @@ WRONG = [
     ("d_ff_for_budget", lambda B, n, d: abs(B - 4 * d * d * n) // (2 * d * n), "the sign is dropped"),
     ("non_embedding_parameters", lambda n, d, f: n * (4 * d * 2 + 2 * d * f), "2 d stands for d^2"),
     ("non_embedding_parameters", lambda n, d, f: n * (8 * 4 * d * d + 2 * d * f), "once for each of eight heads"),
+    ("non_embedding_parameters", lambda n, d, f: n * (4 * d * d + 2 * d * f) + 1024 * d, "a table of 1,024 positions"),
+    ("d_ff_for_budget", lambda B, n, d: max(0, (B - 50257 * d - 4 * d * d * n) // (2 * d * n)), "an embedding of 50,257 words"),
 ]  # fmt: skip
 
 

@@ -223,6 +223,9 @@ WRONG = [
     ("self_test_e", lambda d: (1, 2, int(0.667 * 4 * d)), "2 / 3 is taken as 0.667"),
     ("self_test_e", lambda d: (1, 2, 16), "in d_ff: the same number comes back for every call"),
     ("self_test_a", lambda d: 8 * d * 2 + 5 * d, "2 d stands for d^2"),
+    ("self_test_b", lambda d, T: (32 * 16 * T * d * d, 32 * 4 * T * T * d, 4 * d), "the FLOPs of 32 layers"),
+    ("self_test_b", lambda d, T: (16 * T * d * d / 1e12, 4 * T * T * d / 1e12, 4 * d), "given in trillions"),
+    ("self_test_e", lambda d: (1, 2, int(2.66 * d)), "8 / 3 is taken as 2.66"),
 ]
 
 

@@ -101,6 +101,9 @@ NEURON_ATTRIBUTION = Exercise(
         Misconception("points rounded down", lambda grad, w, m: w * np.mean([grad(j * w // m) for j in range(1, m + 1)], axis=0), "the points are rounded down to whole numbers", "/ divides, // rounds down"),
         Misconception("last point missing, but for one", lambda grad, w, m: w * np.sum([grad(j / m * w) for j in range(1, max(2, m))], axis=0) / m, "the point m is left out where m is above 1", "range(2, m + 1) ends with m"),
         Misconception("gradients below zero cut", lambda grad, w, m: w * np.mean([np.maximum(0, grad(j / m * w)) for j in range(1, m + 1)], axis=0), "gradients below 0 are set to 0", "average the gradients as they are"),
+        Misconception("attributions below zero cut", lambda grad, w, m: np.maximum(0, neuron_attribution(grad, w, m)), "attributions below 0 are set to 0", "units may speak for a fact or against it"),
+        Misconception("shares", lambda grad, w, m: neuron_attribution(grad, w, m) / np.sum(neuron_attribution(grad, w, m)), "the attributions are divided by their sum", "they add up to the change from 0 to w, and not to 1"),
+        Misconception("sum divided by the units", lambda grad, w, m: neuron_attribution(grad, w, m) * m / len(w), "the sum of the gradients is divided by the number of units", "the mean runs over the m points"),
         *rounded(neuron_attribution),
     ),
     hints=(

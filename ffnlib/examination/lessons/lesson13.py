@@ -98,6 +98,8 @@ NON_EMBEDDING_PARAMETERS = Exercise(
             ("two norms of d in each layer are counted", plus(lambda n_layers, d, d_ff: 2 * d * n_layers)),
             ("one norm of d in each layer is counted", plus(lambda n_layers, d, d_ff: d * n_layers)),
             ("a last norm of d is counted", plus(lambda n_layers, d, d_ff: d)),
+            ("a table of 1,024 positions is counted", plus(lambda n_layers, d, d_ff: 1024 * d)),
+            ("a table of 2,048 positions is counted", plus(lambda n_layers, d, d_ff: 2048 * d)),
             ("a last LayerNorm of 2d is counted", plus(lambda n_layers, d, d_ff: 2 * d)),
         ),
         factors=(
@@ -175,6 +177,7 @@ D_FF_FOR_BUDGET = Exercise(
         Misconception("4d subtracted", lambda budget, n_layers, d: max(0, budget // (2 * d * n_layers) - 4 * d), "attention is counted as 8 d^2", "4 d^2 divided by 2d is 2d"),
         Misconception("3 d^2", lambda budget, n_layers, d: max(0, (budget - 3 * d * d * n_layers) // (2 * d * n_layers)), "attention is counted as 3 d^2: the output projection is left out", "queries, keys, values and output: 4 d^2"),
         Misconception("attention of one layer", lambda budget, n_layers, d: max(0, (budget - 4 * d * d) // (2 * d * n_layers)), "attention is counted once instead of in every layer", "attention takes 4 d^2 in every layer"),
+        Misconception("embedding counted", lambda budget, n_layers, d: max(0, (budget - 50_257 * d - 4 * d * d * n_layers) // (2 * d * n_layers)), "an embedding of 50,257 words is paid from the budget", "the budget is one of non-embedding parameters"),
         Misconception("added", lambda budget, n_layers, d: budget // (2 * d * n_layers) + 2 * d, "2d is added instead of subtracted", "attention takes a part of the budget"),
         Misconception("one layer", lambda budget, n_layers, d: max(0, budget // (2 * d) - 2 * d), "the whole budget is given to one layer", "the layers share the budget: divide by n_layers"),
         Misconception("one matrix", lambda budget, n_layers, d: max(0, (budget - 4 * d * d * n_layers) // (d * n_layers)), "the FFN is counted with one matrix", "W1 and W2: each unit costs 2d"),
