@@ -168,6 +168,12 @@ FEED_FORWARD_SLIPS = (
     Misconception("b2 for each unit", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W2 + len(b1) * b2, "b2 is added once for every hidden unit", "b2 is added once, after the loop"),
     Misconception("W1 transposed for W2", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ W1.T + b2, "W1 transposed stands in the place of W2", "W2 is a matrix of its own"),
     Misconception("W2 transposed for W1", lambda x, W1, b1, W2, b2: relu(x @ W2.T + b1) @ W2 + b2, "W2 transposed stands in the place of W1", "W1 is a matrix of its own"),
+    Misconception("softplus", lambda x, W1, b1, W2, b2: np.logaddexp(0, x @ W1 + b1) @ W2 + b2, "ln(1 + exp(h)) stands in the place of ReLU", "this layer uses max(0, .)"),
+    Misconception("ELU", lambda x, W1, b1, W2, b2: _elu(x @ W1 + b1) @ W2 + b2, "ELU stands in the place of ReLU", "below zero the result is exactly 0"),
+    Misconception("ReLU on W2", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ relu(W2) + b2, "negative weights of W2 are set to zero", "only the hidden values are cut"),
+    Misconception("ReLU before and after b1", lambda x, W1, b1, W2, b2: relu(relu(x @ W1) + b1) @ W2 + b2, "a ReLU is applied before b1 is added, and another one after it", "one ReLU, after b1"),
+    Misconception("b1 in W1", lambda x, W1, b1, W2, b2: relu(x @ (W1 + b1)) @ W2 + b2, "b1 is added to the rows of W1 before x meets them", "x @ W1 first, then + b1: look at the brackets"),
+    Misconception("b2 in W2", lambda x, W1, b1, W2, b2: relu(x @ W1 + b1) @ (W2 + b2), "b2 is added to the rows of W2 before the hidden values meet them", "hidden @ W2 first, then + b2: look at the brackets"),
     Misconception("ReLU on W1", lambda x, W1, b1, W2, b2: (x @ relu(W1) + b1) @ W2 + b2, "ReLU is applied to W1 instead of to the hidden values", "the product comes first, then b1, then the cut"),
     Misconception("cut off at six", lambda x, W1, b1, W2, b2: np.clip(x @ W1 + b1, 0, 6) @ W2 + b2, "the hidden values are also cut off at 6 (ReLU6)", "positive hidden values pass unchanged, however large"),
     Misconception("cut off at one", lambda x, W1, b1, W2, b2: np.clip(x @ W1 + b1, 0, 1) @ W2 + b2, "the hidden values are also cut off at 1", "positive hidden values pass unchanged, however large"),
@@ -205,6 +211,10 @@ def _gelu(z):
     from ffnlib.activations import gelu
 
     return gelu(z)
+
+
+def _elu(z):
+    return np.where(z > 0, z, np.expm1(np.minimum(z, 0)))
 
 
 def _leaky(z):
