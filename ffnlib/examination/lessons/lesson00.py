@@ -17,7 +17,7 @@ def warm_up_probes(rng):
     return (
         call(rng.normal(size=(3, 2))),
         call(float(rng.normal()) + 3.0),
-        call(rng.integers(-9, 9, size=4)),
+        call(rng.integers(-9, 9, size=4) * 100),
         call(np.zeros((0, 2))),
         call(-5),
         call(rng.normal(size=(2, 3, 2))),

@@ -36,7 +36,7 @@ def relu_probes(rng):
         call(rng.integers(-5, 6, size=7) - np.array([9, 0, 0, 0, 0, 0, -9])),
         call(np.zeros((0, 4))),
         call(rng.normal(size=(4, 6))[:, ::2].T),
-        call(rng.normal(size=9) * 1e6),
+        call(rng.normal(size=9) * 1e9),
         call(rng.normal(size=(2, 3, 4)) * 1e-3),
     )
 
@@ -102,7 +102,7 @@ def feed_forward_probes(rng):
         call(np.zeros((0, 4)), *layer(rng, 4, 6)),
         call(rng.integers(-3, 4, size=(3, 4)), *layer(rng, 4, 5)),
         call(rng.normal(size=(8, 6))[::2, ::2], *layer(rng, 3, 12)),
-        call(rng.normal(size=(5, 5)) * 10, *layer(rng, 5, 5)),
+        call(rng.normal(size=(5, 5)) * 1e4, *layer(rng, 5, 5)),
         call(rng.normal(size=(2, 2, 3, 3)), *layer(rng, 3, 3)),
     )
 
