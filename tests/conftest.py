@@ -25,7 +25,7 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def patient_search(monkeypatch):
     """Give the search for unlisted causes more time than a learner waits: a slow machine finds the same ones."""
-    monkeypatch.setattr("ffnlib.examination.explain.SEARCH_SECONDS", 1.2)
+    monkeypatch.setattr("ffnlib.examination.explain.SEARCH_SECONDS", 2.4)
 
 
 @pytest.fixture(autouse=True)
