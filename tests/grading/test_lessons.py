@@ -22,8 +22,8 @@ def by_name(path):
 @pytest.fixture(scope="module")
 def row_of():
     settings = Settings(2_024, timeout=60.0)
-    yield lambda path: grade_batch([read_submission(Handed("ann", "x.ipynb", path.read_bytes(), 0.0))], settings)[0]
-    workshop_of(settings).close()
+    with workshop_of(settings):  # shared with every run of these limits, the earlier ones of this process too
+        yield lambda path: grade_batch([read_submission(Handed("ann", "x.ipynb", path.read_bytes(), 0.0))], settings)[0]
 
 
 @pytest.mark.parametrize("path", SOLVED, ids=by_name)
