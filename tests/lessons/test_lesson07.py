@@ -69,6 +69,15 @@ def test_llama_7b_is_among_the_probes():
     assert LLAMA_7B in flatten(draw(exercise, exercise.seed)) and LLAMA_7B in flatten(draw(exercise, 5))
 
 
+@pytest.mark.parametrize(
+    "name", ["ffn_parameters", "attention_parameters", "gated_ffn_parameters", "encoder_decoder_parameters"]
+)
+def test_whoever_counts_by_building_the_layer_has_the_memory_for_it(name):
+    exercise = lessons.exercise(name)
+    largest = max(exercise.oracle(*args) for seed in range(5) for args in flatten(draw(exercise, seed)))
+    assert 4 * largest < 1_000_000_000  # bytes in float32; a grader gives 2,048 MB
+
+
 def decoder(vocab, d, n_layers, d_ff, n_heads, n_kv_heads, gated, tied, **parts):
     """Return the count with some parts given: tables, attention, ffn, norms."""
     tables = parts.get("tables", vocab * d * (1 if tied else 2))

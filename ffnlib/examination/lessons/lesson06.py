@@ -370,7 +370,7 @@ def gated_parameters_probes(rng):
     """Draw odd and even widths whose ratio is not a whole number, a known model's, and d_ff below d."""
     return (
         call(4096, 11008),
-        call(20_011, 80_039),
+        call(1501, 6007),
         call(int(rng.integers(60, 90)) * 2 + 1, int(rng.integers(200, 300))),
         call(int(rng.integers(90, 130)), int(rng.integers(17, 40)) * 2 + 1),
         call(int(rng.integers(10, 20)), int(rng.integers(40, 60))),
